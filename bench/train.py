@@ -1,0 +1,164 @@
+"""Five independent branches through the train, beside one test run and, where it installs, mergetrain, in one run.
+
+Both trains get the same five branches, the same one-second check and a bare remote, in memory where that can be
+had, since this disk may be slow at creating files; a red pair and a red single hidden in five are counted in runs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench._measure import Report, median, seconds
+
+from interlock.testing.world import World
+
+ROUNDS = 3
+FILES = 200
+SLUGS = ("a", "b", "c", "d", "e")
+CHECK = """\
+#!/bin/sh
+echo run >> "{log}"
+sleep 1
+test ! -e b/red || test ! -e d/red || exit 1
+test ! -e c/alone || exit 1
+"""
+
+
+def prepare(root: Path, agents: dict[str, str], check: str = "./check.sh") -> World:
+    """A repository of two hundred files whose check takes a second, with five cards dispatched, worked and held."""
+    world = World.make(root, policy="train: {checks: [./check.sh], sign_off: none}\n")
+    (world.repo / "check.sh").write_text(CHECK.format(log=root / "runs"))
+    (world.repo / "check.sh").chmod(0o755)
+    for number in range(FILES):
+        world.write(f"src/m{number % 20}/f{number}.py", f"VALUE = {number}\n")
+    for slug in SLUGS:
+        command = agents.get(slug, f"mkdir -p {slug}; echo x > {slug}/new")
+        world.card(slug, command=command, checks=(check,))
+    world.push()
+    world.cli("dispatch", *SLUGS)
+    for slug in SLUGS:
+        world.cli("train", "hold", slug, "--reason", "bench")
+    world.cli("run")
+    return world
+
+
+def release(world: World) -> None:
+    for slug in SLUGS:
+        world.cli("train", "add", slug)
+
+
+def check_runs(world: World) -> int:
+    log = world.root / "runs"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def in_process(world: World) -> float:
+    """The train alone: imports and the engine's start are not counted."""
+    code = (
+        "import time; from interlock.wiring import open_engine, open_ports; from interlock.app.supervise import supervise\n"
+        "ports = open_ports(); ports.repo.refresh(); engine = open_engine(ports); began = time.perf_counter()\n"
+        "supervise(ports, engine); print(time.perf_counter() - began); engine.close()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=world.repo, env=world.env, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
+
+
+def independent(folder: Path, report: Report) -> None:
+    ours, whole, floor = [], [], []
+    for number in range(ROUNDS):
+        world = prepare(folder / f"in{number}", {})
+        floor.append(seconds(lambda world=world: subprocess.run(["./check.sh"], cwd=world.repo, check=True)))  # type: ignore[misc]
+        release(world)
+        before = check_runs(world)
+        ours.append(in_process(world))
+        assert check_runs(world) == before + 1
+        assert set(SLUGS) == {row["slug"] for row in world.ask("train", "show")["landed"]}
+        world = prepare(folder / f"cli{number}", {})
+        release(world)
+        whole.append(seconds(lambda world=world: world.cli("run")))  # type: ignore[misc]
+    report.times("one test run (floor)", floor)
+    report.times("five branches, in process", ours, floor=floor)
+    ratio = round(median(ours) / median(floor), 2)
+    report.figure("five branches against one test run", ratio, "x", goal="<= 1.25 x", met=ratio <= 1.25)
+    report.times("five branches, whole command", whole, floor=floor)
+
+
+def guilty(folder: Path, report: Report) -> None:
+    cases = {
+        "a pair hidden in five": {s: f"mkdir -p {s}; echo x > {s}/red" for s in ("b", "d")},
+        "one red of five": {"c": "mkdir -p c; echo x > c/alone"},
+    }
+    for number, (name, agents) in enumerate(cases.items()):
+        check = "./check.sh" if len(agents) > 1 else "test -d src"
+        world = prepare(folder / f"red{number}", agents, check)
+        before = check_runs(world)
+        release(world)
+        took = seconds(lambda world=world: world.cli("run"))  # type: ignore[misc]
+        runs, landed = check_runs(world) - before, [row["slug"] for row in world.ask("train", "show")["landed"]]
+        blamed = {job["slug"]: job["waits_for"] for job in world.ask("status")["jobs"]}
+        report.figure(f"check runs, {name}", runs, "runs", goal="<= 5", met=runs <= 5)
+        report.note(f"{name}: {took:.2f} s, landed {', '.join(landed)}; waits: {blamed}")
+
+
+def mergetrain(folder: Path, report: Report) -> None:
+    """The peer on the same repository, or the reason why it is not there."""
+    try:
+        program = _install(folder / "venv")
+    except (subprocess.SubprocessError, OSError) as absent:
+        report.note(f"mergetrain: not measured, it does not install here ({absent}).")
+        return
+    samples = []
+    for number in range(ROUNDS):
+        world = World.make(folder / f"peer{number}")
+        (world.repo / "check.sh").write_text(CHECK.format(log=world.root / "runs"))
+        (world.repo / "check.sh").chmod(0o755)
+        for index in range(FILES):
+            world.write(f"src/m{index % 20}/f{index}.py", f"VALUE = {index}\n")
+        world.write(".mergetrain.yaml", "version: 2\nproject: {name: peer}\ngates: [{name: check, run: ./check.sh}]\n")
+        world.push()
+        for slug in SLUGS:
+            tree = world.root / f"tree-{slug}"
+            world.git("worktree", "add", "-q", "--no-track", "-b", slug, str(tree), "main")
+            (tree / f"new-{slug}").write_text("x")
+            world.git("add", "-A", at=tree)
+            world.git("commit", "-qm", slug, at=tree)
+            words = [program, "enqueue", "--task", slug, "--branch", slug, "--worktree", str(tree), "--auto"]
+            subprocess.run(words, cwd=world.repo, env=world.env, check=True, capture_output=True)
+        began = time.perf_counter()
+        subprocess.run([program, "daemon", "--once"], cwd=world.repo, env=world.env, check=True, capture_output=True)
+        samples.append(time.perf_counter() - began)
+        assert {f"new-{slug}" for slug in SLUGS} <= world.main_files()
+    report.times("mergetrain, daemon --once", samples)
+
+
+def _install(folder: Path) -> str:
+    venv.create(folder, with_pip=True)
+    subprocess.run(
+        [folder / "bin" / "pip", "install", "-q", "mergetrain==3.7.1"], check=True, capture_output=True, timeout=180
+    )
+    return os.fspath(folder / "bin" / "mergetrain")
+
+
+def main() -> None:
+    report = Report("The train")
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+        folder = Path(name)
+        independent(folder, report)
+        guilty(folder, report)
+        mergetrain(folder, report)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Text, bytes and programs of the outside world turned into values; each folder is unaware of the others."""

@@ -1,0 +1,1 @@
+"""Running checks and reading their reports; whether they suffice is decided in core."""

@@ -1,0 +1,1 @@
+"""How a task gets its own database; which one is named by the card."""

@@ -1,0 +1,131 @@
+"""interlock.yaml to the team's policy, its classes laid over the built-in ones; judging by it is the core's work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from interlock.adapters.files import reading as read
+from interlock.adapters.files import shared
+from interlock.adapters.files.classes import read_classes
+from interlock.adapters.files.later import LATER, check_built, later
+from interlock.adapters.files.reading import Reading
+from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
+from interlock.core.contract.classes import DEFAULT_CLASSES
+from interlock.core.contract.places import in_order
+from interlock.core.contract.policy import Database, Policy, Train
+from interlock.core.problems import Problem
+
+ALWAYS_PROTECTED: Final = ("tasks/**", "interlock.yaml")
+"""Protected whatever the policy says: a task that could change its card or the policy would have no limits."""
+
+_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+_MAX_PORT: Final = 65_535
+_FORM: Final = "train: {checks: [...]}, and so on, one key a line"
+
+
+def read_policy(data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]:
+    """The policy as far as it could be read, and every problem of the file.
+
+    An absent or empty file is the default policy: every key has a default except the full check of the train.
+    """
+    node, problems = read_yaml(data, file)
+    reading = Reading(file)
+    reading.problems.extend(problems)
+    if node is None or _blank(node):
+        return Policy(classes=DEFAULT_CLASSES), tuple(reading.problems)
+    values = shared.decode(reading, node, "", _POLICY, _FORM)
+    for name in (*LATER, "targets"):
+        values.pop(name, None)
+    values.setdefault("classes", DEFAULT_CLASSES)
+    if "protected_paths" in values:
+        given = values["protected_paths"]
+        values["protected_paths"] = (*given, *(each for each in ALWAYS_PROTECTED if each not in given))
+    policy = Policy(**values)
+    check_built(reading, policy)
+    return policy, in_order(reading.problems)
+
+
+def _blank(node: Node) -> bool:
+    return isinstance(node, Text) and node.meaning == "empty"
+
+
+def _train(reading: Reading, node: Node, key: str) -> Train:
+    return Train(**shared.decode(reading, node, key, _TRAIN, '{checks: ["uv run pytest -q"]}'))
+
+
+def _ports(reading: Reading, node: Node, key: str) -> tuple[tuple[str, int], ...] | None:
+    """Block 0: the ports of the main checkout, by the name of their variable."""
+    found = []
+    for name, inner in reading.entries(node, key, "{APP_PORT: 3000, DEBUG_PORT: 9229}").items():
+        if not _VARIABLE.fullmatch(name):
+            what, why = f"The name {name} cannot be used.", "A port is named by the variable that carries it."
+            fix = f"Write {re.sub('[^A-Z0-9_]', '_', name.upper())}."
+            reading.tell("shape", reading.positions[f"{key}.{name}"], key, what=what, why=why, fix=fix)
+        port = read.whole(1, _MAX_PORT)(reading, inner, f"{key}.{name}")
+        if port is not None:
+            found.append((name, port))
+    return tuple(found) if isinstance(node, Keys) else None
+
+
+def _databases(reading: Reading, node: Node, key: str) -> tuple[Database, ...]:
+    form = "{use: sqlite, baseline: dev.sqlite3}"
+    found = []
+    for name, inner in reading.entries(node, key, f"{{app: {form}}}").items():
+        values = shared.decode(reading, inner, f"{key}.{name}", _DATABASE, form)
+        lacking = [each for each in ("use", "baseline") if isinstance(inner, Keys) and each not in inner.values]
+        for each in lacking:
+            what, why = f"{key}.{name} has no {each}.", "A copy is made of a baseline of one kind."
+            reading.tell("missing", (inner.line, inner.column), key, what=what, why=why, fix=f"Write {name}: {form}.")
+        if "use" in values and "baseline" in values:
+            found.append(Database(name=name, **values))
+    return tuple(found)
+
+
+def _variables(reading: Reading, node: Node, key: str) -> tuple[str, ...]:
+    return reading.items(node, key, _variable, "[LANG, JAVA_HOME]")
+
+
+def _variable(reading: Reading, node: Node, key: str) -> str | None:
+    value = read.filled(reading, node, key)
+    if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        read_fix = "Write its name alone, such as JAVA_HOME; its value is taken from where the command runs."
+        reading.wrong(node, key, due="the name of a variable", fix=read_fix)
+        return None
+    return value
+
+
+def _targets(reading: Reading, node: Node, key: str) -> None:
+    """Goals of the team: numbers and durations, looked at and kept nowhere yet."""
+    for name, inner in reading.entries(node, key, "{rework: 0.10, review_p90: 24h}").items():
+        unit = isinstance(inner, Text) and inner.meaning == "text"
+        measure: Callable[[Reading, Node, str], float | None] = read.duration if unit else read.number
+        measure(reading, inner, f"{key}.{name}")
+
+
+_TRAIN: Final[shared.Table] = {
+    "checks": shared.checks,
+    "slots": read.whole(1, 64),
+    "batch": read.whole(1, 256),
+    "sign_off": read.choice("owner", "none"),
+    "rebuilds": read.whole(0, 100),
+}
+_DATABASE: Final[shared.Table] = {"use": read.filled, "baseline": read.path, "migrate": read.filled}
+_POLICY: Final[shared.Table] = {
+    "train": _train,
+    "classes": read_classes,
+    "ports": _ports,
+    "protected_paths": read.patterns,
+    "review_wip": read.whole(0, 10_000),
+    "databases": _databases,
+    "caches": read.patterns,
+    "environment": _variables,
+    "workspaces": read.filled,
+    "sign_commits": read.flag,
+    "agent": shared.agent,
+    "budget": shared.budget,
+    "parallel_agents": read.whole(1, 1000),
+    "targets": _targets,
+    **dict.fromkeys(LATER, later),
+}

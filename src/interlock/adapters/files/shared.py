@@ -1,0 +1,83 @@
+"""Parts that cards and policies have in common: checks, agents, budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.adapters.files import reading as read
+from interlock.adapters.files.reading import Decoder, Reading
+from interlock.adapters.files.yaml_tree import Keys, Node
+from interlock.core.contract.card import AgentChoice, Budget, Check, Report
+
+Table = Mapping[str, Decoder[Any]]
+
+CHECK: Table = {}
+REPORT: Table = {
+    "junit": read.path,
+    "at_least": read.whole(0, 1_000_000),
+    "allow_skipped": read.flag,
+}
+AGENT: Table = {
+    "use": read.filled,
+    "model": read.filled,
+    "effort": read.filled,
+    "command": read.filled,
+    "prompt": read.choice("file", "argument", "stdin"),
+}
+BUDGET: Table = {
+    "tokens": read.amount,
+    "usd": read.number,
+    "wall": read.duration,
+    "idle": read.duration,
+    "attempts": read.whole(1, 100),
+}
+_CHECK_FORM = '{run: "npm test", timeout: 10m}'
+
+
+def decode(reading: Reading, node: Node, key: str, table: Table, form: str) -> dict[str, Any]:
+    """The values of a mapping by its table of decoders; what could not be read is left out, and told."""
+    values = {}
+    for name, inner in reading.mapping(node, key, table, form).items():
+        value = table[name](reading, inner, f"{key}.{name}" if key else name)
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def check(reading: Reading, node: Node, key: str) -> Check | None:
+    """A check: its command as text, or a mapping with the command under ``run``."""
+    if not isinstance(node, Keys) or not CHECK.keys() & node.values.keys():
+        run = read.filled(reading, node, key)
+        return None if run is None else Check(run=run)
+    values = decode(reading, node, key, CHECK, _CHECK_FORM)
+    if "run" in values:
+        return Check(**values)
+    if "run" not in node.values:
+        what, why = f"{key} has no command.", "A check is what its command says."
+        reading.tell("missing", (node.line, node.column), key, what=what, why=why, fix=f"Write {_CHECK_FORM}.")
+    return None
+
+
+def checks(reading: Reading, node: Node, key: str) -> tuple[Check, ...]:
+    return reading.items(node, key, check, '["npm run typecheck", "npm test"]')
+
+
+def report(reading: Reading, node: Node, key: str) -> Report:
+    return Report(**decode(reading, node, key, REPORT, "{junit: out/junit.xml, at_least: 1}"))
+
+
+def agent(reading: Reading, node: Node, key: str) -> AgentChoice:
+    return AgentChoice(**decode(reading, node, key, AGENT, '{use: command, command: "..."}'))
+
+
+def budget(reading: Reading, node: Node, key: str) -> Budget:
+    return Budget(**decode(reading, node, key, BUDGET, "{wall: 45m, attempts: 3}"))
+
+
+CHECK = {
+    "run": read.filled,
+    "report": report,
+    "timeout": read.duration,
+    "tier": read.choice("fast", "slow"),
+}

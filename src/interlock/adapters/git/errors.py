@@ -1,0 +1,98 @@
+"""What can go wrong with git, in the one vocabulary of errors; raising it is the other modules' work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
+
+LINES = 5
+
+
+class GitFailed(InterlockError):
+    """A git command failed: the command as a person would type it, its exit code, and its last lines."""
+
+    code = "git"
+
+    def __init__(self, argv: Sequence[str], code: int | None, text: str, *, hint: str = "") -> None:
+        said = " ".join(line.strip() for line in text.strip().splitlines()[-LINES:])
+        how = said or f"exit code {code}"
+        super().__init__(f"{' '.join(argv[:2])} failed: {how.rstrip('.')}.", hint=hint)
+        self.argv = tuple(argv)
+        self.returncode = code
+        self.text = text
+
+
+class SigningTimeout(InterlockError):
+    """The signing program did not answer before its deadline; it was ended with its process group."""
+
+    code = "signing"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"Signing did not answer within {seconds:g} s, and no one can be asked for a passphrase here.",
+            hint="Unlock the key first (gpg-agent or ssh-agent), or set sign_commits: false in interlock.yaml.",
+        )
+
+
+class UnknownBase(Refused):
+    """The default branch cannot be told, so nothing is compared with it and nothing starts from it."""
+
+    def __init__(self, what: str, would_change: str, *, why: str = "") -> None:
+        why = why or "A guessed base could be the task's own branch, and then everything would count as merged."
+        super().__init__(Refusal(rule="unknown-base", what=what, why=why, would_change=would_change))
+
+
+class UnknownRef(Misuse):
+    """A ref or commit that was named does not exist in this repository."""
+
+    code = "unknown-ref"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(
+            f"{ref!r} names no commit of this repository.", hint="See git branch --all for the names that exist."
+        )
+
+
+class NoMergeBase(Refused):
+    """Base and head have no common ancestor here; there is no verdict, and never a comparison of two trees instead."""
+
+    def __init__(self, base: str, head: str, *, shallow: bool) -> None:
+        what = f"{head[:12]} and the base {base[:12]} have no common ancestor in this repository."
+        if shallow:
+            super().__init__(
+                Refusal(
+                    rule="shallow",
+                    what=f"{what} The clone is shallow.",
+                    why="Without the common ancestor the difference would hold changes of others, or miss some.",
+                    would_change="Fetch the history: git fetch --unshallow, or fetch-depth: 0 in the checkout step of CI.",
+                )
+            )
+            return
+        super().__init__(
+            Refusal(
+                rule="no-merge-base",
+                what=what,
+                why="A change is judged against the commit it started from, and there is none.",
+                would_change="Make the branch again from the present default branch.",
+            )
+        )
+
+
+def locked(what: str, path: Path, holder: str, would_change: str) -> Refused:
+    """The refusal for a lock that somebody else holds: the lock's path, its holder, and what would change it."""
+    return Refused(
+        Refusal(
+            rule="locked",
+            what=f"{what}: {path} is held by {holder}.",
+            why="Two writers at once would damage the repository, so the lock is never broken.",
+            would_change=would_change,
+            holders=(holder,),
+        )
+    )
+
+
+def refused(rule: str, what: str, why: str, would_change: str, *holders: str) -> Refused:
+    """A refusal of one of the published rules, ready to be raised."""
+    return Refused(Refusal(rule=rule, what=what, why=why, would_change=would_change, holders=holders))

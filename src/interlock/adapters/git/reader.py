@@ -1,0 +1,118 @@
+"""Reading commits, trees and files of one repository by plumbing alone; nothing is written and no index is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from interlock.adapters.git import diffs
+from interlock.adapters.git.errors import GitFailed, UnknownRef
+from interlock.adapters.git.plumbing import GitDir, names
+from interlock.core.gate.changes import Change
+from interlock.core.problems import Refused
+from interlock.ports import Blob
+
+AGENT: Final = "agent/"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The reading side of a repository: the mirror, or the repository at hand with any ref of it."""
+
+    git: GitDir
+
+    def resolve_many(self, refs: Sequence[str]) -> tuple[str, ...]:
+        """The commits that refs lead to.  Raises UnknownRef for the first that names none."""
+        if not refs:
+            return ()
+        asked = "".join(f"{ref}^{{commit}}\n" for ref in refs)
+        lines = self.git.text("cat-file", "--batch-check=%(objectname)", stdin=asked.encode()).splitlines()
+        found = []
+        for ref, line in zip(refs, lines, strict=True):
+            if " " in line or not ref.strip() or "\n" in ref:
+                raise UnknownRef(ref)
+            found.append(line)
+        return tuple(found)
+
+    def resolve(self, ref: str) -> str:
+        return self.resolve_many([ref])[0]
+
+    def read_many(self, asked: Sequence[tuple[str, str]]) -> tuple[Blob | None, ...]:
+        """The files at (commit, path), None where there is no file; one process for all of them."""
+        if not asked:
+            return ()
+        specs = [f"{commit}:{path}".encode("utf-8", "surrogateescape") for commit, path in asked]
+        out = self.git.run("cat-file", "--batch", "-z", stdin=b"\0".join(specs) + b"\0").out
+        found: list[Blob | None] = []
+        at = 0
+        for spec in specs:
+            if out.startswith(spec + b" ", at):  # "missing", "ambiguous", "submodule"
+                at = out.index(b"\n", at + len(spec)) + 1
+                found.append(None)
+                continue
+            end = out.index(b"\n", at)
+            oid, kind, size = out[at:end].split(b" ")
+            data = out[end + 1 : end + 1 + int(size)]
+            at = end + 2 + int(size)
+            found.append(Blob(oid=oid.decode(), data=data) if kind == b"blob" else None)
+        return tuple(found)
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        blob = self.read_many([(commit, path)])[0]
+        return blob.data if blob else None
+
+    def blob_oid(self, commit: str, path: str) -> str | None:
+        blob = self.read_many([(commit, path)])[0]
+        return blob.oid if blob else None
+
+    def files(self, commit: str, under: str = "") -> tuple[str, ...]:
+        """Paths of all files of a commit, below the folder ``under`` when it is given."""
+        where = [f"{under.rstrip('/')}/"] if under else []
+        args = ("--literal-pathspecs", "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", *where)
+        return tuple(names(self.git.run(*args).out))
+
+    def tree_of(self, commit: str) -> str:
+        return self.git.text("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        return self.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1)).code == 0
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """What head changes against its merge base with base; takes refs too.  Raises NoMergeBase, UnknownRef."""
+        if not (diffs.OID.fullmatch(base) and diffs.OID.fullmatch(head)):
+            base, head = self.resolve_many([base, head])
+        found = diffs.changes_many(self.git, base, [head])[head]
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+    def changes_many(self, base: str, heads: Sequence[str]) -> Mapping[str, tuple[Change, ...] | Refused]:
+        """The same for many heads in a handful of processes; a head without a verdict has its refusal instead."""
+        return diffs.changes_many(self.git, base, heads)
+
+    def branches(self, base: str) -> dict[str, str]:
+        """agent/* branches that are not merged into base, local before remote: short name → commit.
+
+        A branch that stands here and on a remote is one branch; the local one is meant.
+        """
+        refs = self.git.refs("refs/heads/agent/", "refs/remotes/*/agent/**")
+        found: dict[str, tuple[str, str]] = {}
+        for name, oid in refs.items():
+            _, kind, rest = name.split("/", 2)
+            short = rest if kind == "heads" else rest.split("/", 1)[1]
+            if kind == "heads" or short not in found:
+                found[short] = (name.split("/", 2)[2], oid)
+        return unmerged(self.git, base, dict(found.values()))
+
+
+def unmerged(git: GitDir, base: str, branches: Mapping[str, str]) -> dict[str, str]:
+    """Those of the branches that hold a commit which base does not."""
+    if not branches:
+        return {}
+    asked = "\n".join([*dict.fromkeys(branches.values()), f"^{base}"])
+    try:
+        ahead = set(git.text("rev-list", "--stdin", stdin=asked.encode()).split())
+    except GitFailed:
+        return dict(branches)  # cannot be told: counted as not merged, so that none is overlooked
+    return {name: oid for name, oid in branches.items() if oid in ahead}

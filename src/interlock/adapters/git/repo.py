@@ -1,0 +1,235 @@
+"""The repository as the rest of Interlock knows it: one object that hands each question to the module that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from interlock.adapters.git import admin, commits, landed, landing, merging, objects, rebasing, trees
+from interlock.adapters.git.discover import BRANCHES, TASKS, Found, discover
+from interlock.adapters.git.errors import UnknownRef, refused
+from interlock.adapters.git.mirror import HEAD, TRACKED, Mirror
+from interlock.adapters.git.reader import Reader, unmerged
+from interlock.core.gate.changes import Change
+from interlock.core.problems import Refused
+from interlock.ports import Author, Base, Blob, Head, Landing, Merged, Place, TextConflict, Work
+
+_REMEMBERED = 512
+_SMALL = 1 << 16
+
+
+def _is_fixed(commit: str, blob: Blob | None) -> bool:
+    return len(commit) in (40, 64) and (blob is None or len(blob.data) <= _SMALL)
+
+
+def open_reader(start: Path) -> Reader:
+    """The repository around a folder, only read: any ref of it, no set-up, no network.  Raises Misuse where there is none."""
+    return Reader(discover(start).git().with_options("core.commitGraph=false"))
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepo:
+    """The trusted mirror of one repository, made when it is first needed (see ports.Repo)."""
+
+    found: Found
+    _known: dict[tuple[str, str], Blob | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def open(cls, start: Path) -> GitRepo:
+        """The repository around a folder, also from inside a task's tree.  Raises Misuse where there is none."""
+        return cls(discover(start))
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(self.found)
+
+    @property
+    def reader(self) -> Reader:
+        """What the mirror holds; the user's repository, which an agent can write, is never judged from."""
+        mirror = self.mirror
+        mirror.ensure()
+        return Reader(mirror.git)
+
+    @property
+    def common_dir(self) -> Path:
+        return self.found.common_dir
+
+    @property
+    def top(self) -> Path:
+        return self.found.top
+
+    def refresh(self) -> Base:
+        """Fetch the remote into the mirror and tell its default branch.  Raises GitFailed, or UnknownBase."""
+        return self.mirror.refresh()
+
+    def last_base(self) -> Base:
+        """The default branch as of the last fetch, without touching the network."""
+        return self.mirror.last_base()
+
+    # ------------------------------------------------------------ reading
+    def read(self, commit: str, path: str) -> bytes | None:
+        (blob,) = self.read_many([(commit, path)])
+        return blob.data if blob else None
+
+    def read_many(self, asked: Sequence[tuple[str, str]]) -> tuple[Blob | None, ...]:
+        """Files of commits; small ones of full commit names are remembered, since such an answer never changes."""
+        missing = [each for each in dict.fromkeys(asked) if each not in self._known]
+        fresh = dict(zip(missing, self.reader.read_many(missing), strict=True)) if missing else {}
+        answer = tuple(fresh[each] if each in fresh else self._known[each] for each in asked)
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        self._known.update({each: blob for each, blob in fresh.items() if _is_fixed(each[0], blob)})
+        return answer
+
+    def blob_oid(self, commit: str, path: str) -> str | None:
+        (blob,) = self.read_many([(commit, path)])
+        return blob.oid if blob else None
+
+    def files(self, commit: str, under: str = "") -> tuple[str, ...]:
+        return self.reader.files(commit, under)
+
+    def tree_of(self, commit: str) -> str:
+        return self.reader.tree_of(commit)
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """What head changes against its merge base with base.  Raises NoMergeBase."""
+        return self.reader.changes(base, head)
+
+    def changes_many(self, base: str, heads: Sequence[str]) -> Mapping[str, tuple[Change, ...] | Refused]:
+        return self.reader.changes_many(base, heads)
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        return self.reader.is_ancestor(old, new)
+
+    def resolve_many(self, refs: Sequence[str]) -> tuple[str, ...]:
+        """The commits that refs of the user's repository lead to, brought into the mirror.  Raises UnknownRef."""
+        user = Reader(self.found.git().also_reading(self.mirror.path / "objects"))
+        oids = user.resolve_many(refs)
+        self._import(oids)
+        return oids
+
+    def branches(self, base: str) -> Mapping[str, str]:
+        """agent/* branches not merged into base: those of the user's repository, then those of the remote."""
+        local = self.found.git().refs(TASKS)
+        remote = self.mirror.git.refs(f"{TRACKED}agent/")
+        known = {name.removeprefix(BRANCHES): oid for name, oid in local.items()}
+        shown = dict(known)
+        for name, oid in remote.items():
+            if (short := name.removeprefix(TRACKED)) not in known:
+                shown[f"origin/{short}"] = oid
+        self._import(tuple(known.values()))
+        return unmerged(self.reader.git, base, shown)
+
+    def agent_branches(self) -> Mapping[str, str]:
+        """agent/* branches of the remote that are not merged into the default branch: name → oid."""
+        git = self.mirror.git
+        refs = git.refs(f"{TRACKED}agent/", HEAD)
+        base = refs.pop(HEAD, None)
+        branches = {name.removeprefix(TRACKED): oid for name, oid in refs.items()}
+        return branches if base is None else unmerged(git, base, branches)
+
+    # ------------------------------------------------------------ work of tasks
+    def landed_slugs(self, commit: str) -> frozenset[str]:
+        """Slugs of cards whose work is in the history of a commit, whoever landed it."""
+        return landed.landed_slugs(self.mirror, commit)
+
+    def commit_work(self, place: Place, *, parent: str, message: str, author: Author, sign: bool, keep: str) -> Work:
+        """Commit the whole tree of a task from outside as one commit on parent; see commits.commit_work."""
+        return commits.commit_work(
+            commits.Committing(
+                mirror=self.mirror, place=place, parent=parent, message=message, author=author, sign=sign, keep=keep
+            )
+        )
+
+    def head_of(self, place: Place) -> Head:
+        """Where HEAD of a task's tree stands.  Raises Refused (workspace-missing)."""
+        return admin.head_of(self.found, place)
+
+    def rebase_place(self, place: Place, *, head: str, onto: str, keep: str) -> tuple[str, ...]:
+        """Put the merge of head into onto in the task's tree; see rebasing.rebase_place."""
+        return rebasing.rebase_place(
+            rebasing.Rebasing(mirror=self.mirror, place=place, head=head, onto=onto, keep=keep)
+        )
+
+    def import_branch(self, branch: str) -> str:
+        """Bring a branch, local or of the remote, into the mirror and give its commit.
+
+        Raises UnknownRef, or Refused (name-taken) when both exist and neither follows the other.
+        """
+        mirror = self.mirror
+        local = self.found.git().refs(f"{BRANCHES}{branch}").get(f"{BRANCHES}{branch}")
+        remote = mirror.git.refs(f"{TRACKED}{branch}").get(f"{TRACKED}{branch}")
+        if local is None or local == remote:
+            if remote is None:
+                raise UnknownRef(branch)
+            return remote
+        self._import((local,))
+        self._pin(f"refs/interlock/imported/{branch}", local)
+        if remote is None or self.is_ancestor(remote, local):
+            return local
+        if self.is_ancestor(local, remote):
+            return remote
+        raise refused(
+            "name-taken",
+            f"{branch} is at {local[:12]} here and at {remote[:12]} on the remote, and neither follows the other.",
+            "One of the two would be lost.",
+            f"Bring them together and push: git push origin {branch}",
+        )
+
+    def _import(self, oids: Sequence[str]) -> None:
+        """Bring commits of the user's repository into the mirror, hashed again on the way."""
+        mirror = self.mirror
+        mirror.ensure()
+        missing = set(oids) - set(objects.present(mirror.git, oids))
+        if missing:
+            haves = set(mirror.git.refs(TRACKED).values())
+            objects.fetch_local(mirror.git, self.found.common_dir / "objects", sorted(missing), haves)
+
+    def keep(self, ref: str, oid: str) -> None:
+        """Make a commit reachable at ref in the mirror and in the user's repository."""
+        mirror = self.mirror
+        store = self.found.common_dir / "objects"
+        base = mirror.git.refs(HEAD).get(HEAD)
+        haves = [base] if base else []
+        if not objects.present(mirror.git, [oid]):
+            objects.fetch_local(mirror.git, store, [oid], haves)
+        self._pin(ref, oid)
+        user = self.found.git()
+        if not objects.present(user, [oid]):
+            objects.send_local(mirror.git, store, [oid], objects.present(user, haves))
+        before = user.refs(ref).get(ref)
+        if before != oid:
+            user.move(ref, oid, before, why="kept")
+
+    def _pin(self, ref: str, oid: str) -> None:
+        git = self.mirror.git
+        before = git.refs(ref).get(ref)
+        if before != oid:
+            git.move(ref, oid, before, why="kept")
+
+    def extra_files(self, place: Place) -> tuple[str, ...]:
+        """Untracked and ignored paths of a task's tree; a nested repository ends with a slash."""
+        return trees.extra_files(self.mirror, place)
+
+    def equals_commit(self, place: Place, commit: str, *, known: Iterable[str], caches: Sequence[str]) -> bool:
+        """True when a task's tree holds exactly the commit and nothing else but known paths and caches."""
+        return trees.equals_commit(self.mirror, place, commit, known=known, caches=caches)
+
+    def fresh_tree(self, commit: str, path: Path) -> AbstractContextManager[Path]:
+        """A tree of exactly this commit at path, made new and taken away afterwards."""
+        return trees.fresh_tree(self.mirror, commit, path)
+
+    # ------------------------------------------------------------ integration
+    def merge(self, base: str, heads: Sequence[str], *, message: str) -> Merged | TextConflict:
+        """One commit of base and all heads, or the first head that clashes; see merging.merge."""
+        return merging.merge(self.mirror.git, base, heads, message)
+
+    def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing:
+        """Move a branch of the remote from an expected commit; see landing.push."""
+        return landing.push(self.mirror, branch, oid, expected)
+
+    def land(self, base: Base, oid: str) -> Landing:
+        """Move the remote's default branch from base.oid to oid, and only from there."""
+        return landing.land(self.mirror, base, oid)

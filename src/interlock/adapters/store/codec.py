@@ -1,0 +1,63 @@
+"""Jobs and evidence as plain JSON and back; their columns are in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
+from interlock.core.job.lifecycle import Job, State, Waiting
+
+
+def plain(value: Any) -> Any:
+    """A value as plain JSON: dataclasses and mappings become objects, tuples become lists.
+
+    Raises TypeError for what JSON cannot hold.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise TypeError(f"{type(value).__name__} is not plain JSON.")
+
+
+def job_from(doc: Mapping[str, Any]) -> Job:
+    waiting = doc["waiting"]
+    return Job(
+        **{
+            **doc,
+            "state": State(doc["state"]),
+            "hypotheses": tuple(doc["hypotheses"]),
+            "waiting": Waiting(**waiting) if waiting is not None else None,
+        }
+    )
+
+
+def run_from(doc: Mapping[str, Any]) -> CheckRun:
+    report, fault = doc["report"], doc["report_fault"]
+    return CheckRun(
+        **{
+            **doc,
+            "report": TestReport(**report) if report is not None else None,
+            "report_fault": (fault[0], fault[1]) if fault is not None else None,
+            "leftovers": tuple(doc["leftovers"]),
+        }
+    )
+
+
+def evidence_from(doc: Mapping[str, Any]) -> Evidence:
+    return Evidence(**{**doc, "verdicts": tuple(_verdict(verdict) for verdict in doc["verdicts"])})
+
+
+def cached(run: CheckRun) -> CheckRun:
+    """A run that was read from the store instead of being done now."""
+    return replace(run, cached=True)
+
+
+def _verdict(doc: Mapping[str, Any]) -> Verdict:
+    return Verdict(**{**doc, "run": run_from(doc["run"]), "tests": tuple(doc["tests"])})

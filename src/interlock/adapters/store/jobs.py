@@ -1,0 +1,129 @@
+"""Jobs as a projection of their events: reading them, and recording one more event with the state it leads to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from interlock.adapters.store import changes, events, evidence
+from interlock.adapters.store.codec import job_from, plain
+from interlock.adapters.store.engine import lock_history
+from interlock.adapters.store.tables import job as table
+from interlock.adapters.store.tables import slot
+from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.lifecycle import FINAL, IllegalTransition, Job, State, apply
+from interlock.core.problems import Stale, UnknownJob
+
+_OPEN: Final = [state.value for state in State if state not in FINAL]
+
+
+def load(connection: Connection, job: str, *, lock: bool = False) -> Job:
+    """One job by its id; with ``lock`` nobody else changes it until the transaction ends.  Raises UnknownJob."""
+    query = select(table.c.doc).where(table.c.id == job)
+    doc = connection.execute(query.with_for_update() if lock else query).scalar_one_or_none()
+    if doc is None:
+        raise UnknownJob(f"There is no job {job}.", hint="interlock status lists the jobs.")
+    return job_from(doc)
+
+
+def find(connection: Connection, name: str) -> Job | None:
+    """The open job of a slug, else its newest; or the job of that id."""
+    query = select(table.c.doc, table.c.state).where((table.c.slug == name) | (table.c.id == name))
+    rows = connection.execute(query.order_by(table.c.born)).all()
+    opened = [row for row in rows if row.state in _OPEN]
+    chosen = (opened or rows)[-1:]
+    return job_from(chosen[0].doc) if chosen else None
+
+
+def listing(connection: Connection, *, open_only: bool) -> tuple[Job, ...]:
+    """Jobs in the order of their admission."""
+    query = select(table.c.doc).order_by(table.c.born)
+    if open_only:
+        query = query.where(table.c.state.in_(_OPEN))
+    return tuple(job_from(doc) for doc in connection.execute(query).scalars())
+
+
+def landed_slugs(connection: Connection) -> frozenset[str]:
+    query = select(table.c.slug).where(table.c.state == State.LANDED.value)
+    return frozenset(connection.execute(query).scalars())
+
+
+def ends(connection: Connection, slugs: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Which of the slugs have landed, and which have not and were abandoned last."""
+    query = select(table.c.slug, table.c.state).where(table.c.slug.in_(sorted(slugs))).order_by(table.c.born)
+    rows = connection.execute(query).all()
+    landed = frozenset(row.slug for row in rows if row.state == State.LANDED)
+    newest = {row.slug: row.state for row in rows}
+    abandoned = frozenset(slug for slug, state in newest.items() if state == State.ABANDONED)
+    return landed, abandoned - landed
+
+
+def begin(connection: Connection, job: Job, event: Event) -> None:
+    """The row of a job that was just admitted, and its draft."""
+    connection.execute(
+        insert(table).values(
+            {
+                "id": job.id,
+                "slug": job.slug,
+                "class": job.class_name,
+                "state": job.state.value,
+                "rev": job.rev,
+                "born": event.seq,
+                "doc": plain(job),
+            }
+        )
+    )
+    changes.open_draft(connection, job)
+
+
+def record(connection: Connection, new: NewEvent, at: float, expect: int | None) -> Event:
+    """Write an event of a job and what follows from it.  Raises as ports.Store.record says."""
+    before = load(connection, new.subject, lock=True)
+    lock_history(connection)
+    known = events.find(connection, new.subject, new.attempt, new.step)
+    if known is not None:
+        return known
+    check_revision(new.subject, before.rev, expect)
+    if new.kind == "job.landed":
+        raise IllegalTransition("A landing is recorded with its evidence, by the train that landed.")
+    if new.kind == "job.published":
+        _require_proof(connection, before, new)
+    return write(connection, before, new, at)
+
+
+def write(connection: Connection, before: Job, new: NewEvent, at: float) -> Event:
+    """Append the event and move the row from exactly the state that was read; the caller holds both locks."""
+    event = events.append(connection, new, at)
+    after = apply(before, event)
+    guarded = update(table).where(table.c.id == before.id, table.c.rev == before.rev)
+    moved = connection.execute(guarded.values(state=after.state.value, rev=after.rev, doc=plain(after)))
+    if moved.rowcount != 1:
+        check_revision(before.id, -1, before.rev)
+    if after.state in FINAL:
+        connection.execute(delete(slot).where(slot.c.job == before.id))
+    if "approve" in new.data:
+        changes.approve(connection, event)
+    changes.follow(connection, after, event)
+    return event
+
+
+def check_revision(subject: str, found: int, expected: int | None) -> None:
+    """Raise Stale unless the subject stands where the caller saw it; None expects nothing."""
+    if expected is not None and found != expected:
+        raise Stale(f"{subject} moved on since it was read.", hint="The next look decides anew.")
+
+
+def _require_proof(connection: Connection, job: Job, new: NewEvent) -> None:
+    """A change is published only on evidence of its head; the proof is derived here, whatever the caller says."""
+    head = new.data.get("head", job.head)
+    if head is None:
+        raise IllegalTransition(f"{job.slug} has no commit that could be published.")
+    evidence.prove(
+        connection,
+        job.id,
+        commit=head,
+        policy_digest=new.data.get("policy_digest"),
+        card_oid=job.card_oid,
+        tree=new.data.get("tree", job.tree),
+    )

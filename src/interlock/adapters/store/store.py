@@ -1,0 +1,154 @@
+"""The Store port over one database: each method is one transaction; the statements are in the modules beside this one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from interlock.adapters.store import admission, changes, events, evidence, jobs, schema, slots, trains
+from interlock.adapters.store.engine import Database
+from interlock.core.contract.policy import Cap, Kind
+from interlock.core.gate.caps import Lane
+from interlock.core.gate.request import Admitted, Request
+from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.evidence import CheckRun, Evidence
+from interlock.core.job.lifecycle import Job
+from interlock.core.merge.forge import Approval, ChangeRow
+from interlock.core.merge.train import TrainState
+from interlock.ports import LandingRow
+
+
+class SqlStore:
+    """The durable history in SQLite or PostgreSQL (implements ports.Store); made by ``open``."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    @classmethod
+    def open(cls, url: str, now: Callable[[], float] = time.time) -> SqlStore:
+        """The store at a database's URL, with its schema made current.
+
+        Takes a clock in seconds since the epoch.  Raises StoreUnusable.
+        """
+        database = Database(url)
+        try:
+            schema.ensure(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, now)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ------------------------------------------------------------ caps and slots
+    def begin_sync(self) -> int:
+        with self._database.read() as connection:
+            return slots.in_force(connection).version
+
+    def sync_caps(
+        self, number: int, base: str, caps: Sequence[Cap], kinds: Mapping[str, Kind], ceiling: int | None
+    ) -> bool:
+        lines = {cap.class_name: cap.cap for cap in caps}
+        fetched = slots.Fetched(caps=lines, kinds=dict(kinds), ceiling=ceiling, base=base)
+        with self._database.write() as connection:
+            return slots.sync(connection, fetched, number, self._now())
+
+    def admit(self, request: Request) -> Admitted:
+        with self._database.write() as connection:
+            return admission.admit(connection, request, self._now())
+
+    def lanes(self) -> tuple[Lane, ...]:
+        with self._database.read() as connection:
+            return slots.lanes(connection)
+
+    def ceiling(self) -> int | None:
+        with self._database.read() as connection:
+            return slots.in_force(connection).ceiling
+
+    def pause(self, class_name: str, by: str, why: str = "") -> None:
+        with self._database.write() as connection:
+            slots.set_pause(connection, class_name, by, actor=by, why=why, at=self._now())
+
+    def resume(self, class_name: str, by: str = "") -> None:
+        with self._database.write() as connection:
+            slots.set_pause(connection, class_name, None, actor=by, why="", at=self._now())
+
+    # ------------------------------------------------------------ jobs and events
+    def job(self, job: str) -> Job:
+        with self._database.read() as connection:
+            return jobs.load(connection, job)
+
+    def find(self, slug: str) -> Job | None:
+        with self._database.read() as connection:
+            return jobs.find(connection, slug)
+
+    def jobs(self, *, open_only: bool = True) -> tuple[Job, ...]:
+        with self._database.read() as connection:
+            return jobs.listing(connection, open_only=open_only)
+
+    def landed_slugs(self) -> frozenset[str]:
+        with self._database.read() as connection:
+            return jobs.landed_slugs(connection)
+
+    def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
+        write = trains.record if event.subject.startswith(trains.PREFIX) else jobs.record
+        with self._database.write() as connection:
+            return write(connection, event, self._now(), expect)
+
+    def event(self, subject: str, attempt: int, step: str) -> Event | None:
+        with self._database.read() as connection:
+            return events.find(connection, subject, attempt, step)
+
+    def events(self, subject: str | None = None, *, after: int = 0) -> tuple[Event, ...]:
+        with self._database.read() as connection:
+            return events.listing(connection, subject, after)
+
+    # ------------------------------------------------------------ evidence
+    def add_evidence(self, evidence_: Evidence) -> int:
+        with self._database.write() as connection:
+            return evidence.add(connection, evidence_, self._now())
+
+    def evidence(self, subject: str, *, commit: str | None = None) -> tuple[tuple[int, Evidence], ...]:
+        with self._database.read() as connection:
+            return evidence.listing(connection, subject, commit)
+
+    def cached_run(self, key: str) -> CheckRun | None:
+        with self._database.read() as connection:
+            return evidence.cached_run(connection, key)
+
+    def cache_run(self, key: str, run: CheckRun) -> None:
+        with self._database.write() as connection:
+            evidence.cache_run(connection, key, run, self._now())
+
+    # ------------------------------------------------------------ trains and changes
+    def train(self) -> TrainState | None:
+        with self._database.read() as connection:
+            return trains.current(connection)
+
+    def trains(self) -> tuple[TrainState, ...]:
+        with self._database.read() as connection:
+            return trains.listing(connection)
+
+    def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
+        with self._database.write() as connection:
+            trains.land(connection, event, landings, self._now())
+
+    def landings(self) -> tuple[LandingRow, ...]:
+        with self._database.read() as connection:
+            return trains.landings(connection)
+
+    def changes(self, *, open_only: bool = True) -> tuple[ChangeRow, ...]:
+        with self._database.read() as connection:
+            return changes.listing(connection, open_only=open_only)
+
+    def approve(self, job: str, commit: str, by: str) -> None:
+        approval = NewEvent(
+            subject=job, step=f"approved:{commit}:{by}", kind="job.note", actor=by, data={"approve": commit}
+        )
+        self.record(approval)
+
+    def approvals(self, job: str) -> tuple[Approval, ...]:
+        with self._database.read() as connection:
+            return changes.approvals(connection, job)

@@ -1,0 +1,181 @@
+"""Trains, folded from their events, and the landing that ends one; building and testing a train is the app's work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, insert, select, update
+
+from interlock.adapters.store import events, evidence, jobs
+from interlock.adapters.store.engine import lock_history
+from interlock.adapters.store.tables import landing
+from interlock.adapters.store.tables import train as table
+from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.lifecycle import IllegalTransition
+from interlock.core.merge.train import TrainState, fold_train
+from interlock.core.problems import Refusal, Refused, UnknownJob
+from interlock.ports import LandingRow
+
+PREFIX = "train:"
+_ENDED = ("landed", "dissolved")
+
+
+def number_of(subject: str) -> int:
+    return int(subject.removeprefix(PREFIX))
+
+
+def load(connection: Connection, number: int) -> TrainState:
+    """The train that its events make.  Raises UnknownJob."""
+    history = events.listing(connection, f"{PREFIX}{number}", 0)
+    if not history:
+        raise UnknownJob(f"There is no train {number}.", hint="interlock train show lists the trains.")
+    return fold_train(history)
+
+
+def current(connection: Connection) -> TrainState | None:
+    """The oldest train that has neither landed nor dissolved."""
+    query = select(table.c.number).where(table.c.phase.not_in(_ENDED)).order_by(table.c.number).limit(1)
+    number = connection.execute(query).scalar_one_or_none()
+    return None if number is None else load(connection, number)
+
+
+def listing(connection: Connection) -> tuple[TrainState, ...]:
+    numbers = connection.execute(select(table.c.number).order_by(table.c.number)).scalars().all()
+    return tuple(load(connection, number) for number in numbers)
+
+
+def record(connection: Connection, new: NewEvent, at: float, expect: int | None) -> Event:
+    """Write an event of a train and the phase it leads to.  Raises as ports.Store.record says."""
+    known = _locked(connection, new)
+    if known is not None:
+        return known
+    if new.kind == "train.landed":
+        raise IllegalTransition("A landing is recorded with its evidence, by land.")
+    if new.kind == "train.opened":
+        jobs.check_revision(new.subject, _rev(connection, new.subject), expect)
+        return _open(connection, new, at)
+    before = load(connection, number_of(new.subject))
+    jobs.check_revision(new.subject, before.rev, expect)
+    return _write(connection, before, new, at)
+
+
+def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: float) -> None:
+    """Record that a train landed, with each landing and each job's end.  Raises as ports.Store.land says."""
+    before = {row.job: jobs.load(connection, row.job, lock=True) for row in sorted(rows, key=lambda row: row.job)}
+    if _locked(connection, new) is not None:
+        return
+    train = load(connection, number_of(new.subject))
+    _check_train(train, rows)
+    for row in rows:
+        _prove(connection, train, row, new)
+    _write(connection, train, new, at)
+    for row in rows:
+        end = NewEvent(
+            subject=row.job,
+            step=f"landed:{train.number}",
+            kind="job.landed",
+            actor=new.actor,
+            data={"landed_commit": row.commit, "train": train.number},
+        )
+        jobs.write(connection, before[row.job], end, at)
+        connection.execute(insert(landing).values({**_columns(row), "at": at}))
+
+
+def landings(connection: Connection) -> tuple[LandingRow, ...]:
+    query = select(landing).order_by(landing.c.at, landing.c.train, landing.c.job)
+    return tuple(LandingRow(**row._asdict()) for row in connection.execute(query))
+
+
+def _locked(connection: Connection, new: NewEvent) -> Event | None:
+    """Lock the train and the history; the event that this step wrote before, if any."""
+    connection.execute(select(table.c.rev).where(table.c.number == number_of(new.subject)).with_for_update())
+    lock_history(connection)
+    return events.find(connection, new.subject, new.attempt, new.step)
+
+
+def _rev(connection: Connection, subject: str) -> int:
+    return connection.execute(select(table.c.rev).where(table.c.number == number_of(subject))).scalar() or 0
+
+
+def _open(connection: Connection, new: NewEvent, at: float) -> Event:
+    if _rev(connection, new.subject):
+        raise IllegalTransition(f"{new.subject} is open already.")
+    event = events.append(connection, new, at)
+    train = fold_train([event])
+    connection.execute(insert(table).values(number=train.number, phase=train.phase, rev=train.rev))
+    return event
+
+
+def _write(connection: Connection, before: TrainState, new: NewEvent, at: float) -> Event:
+    if before.phase in _ENDED:
+        raise IllegalTransition(f"{new.kind} does not fit a train that is {before.phase}.")
+    event = events.append(connection, new, at)
+    after = load(connection, before.number)
+    guarded = update(table).where(table.c.number == before.number, table.c.rev == before.rev)
+    moved = connection.execute(guarded.values(phase=after.phase, rev=after.rev))
+    if moved.rowcount != 1:
+        jobs.check_revision(new.subject, -1, before.rev)
+    return event
+
+
+def _check_train(train: TrainState, rows: Sequence[LandingRow]) -> None:
+    """The train waits for nobody any more, and what lands is what it holds."""
+    if train.phase != "signed":
+        unsigned = ", ".join(train.unsigned)
+        raise Refused(
+            Refusal(
+                rule="sign-off",
+                what=f"Train {train.number} is {train.phase} and cannot land.",
+                why=f"It waits for the sign-off of {unsigned}." if unsigned else "Only a signed train lands.",
+                would_change="The combined result is tested and signed off.",
+                holders=train.unsigned,
+            )
+        )
+    if sorted(member.job for member in train.members) != sorted(row.job for row in rows):
+        raise Refused(_mismatch(f"Train {train.number} holds other changes than those that would land."))
+
+
+def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewEvent) -> None:
+    """Derive again that exactly this commit and tree passed, from the row of evidence that the landing cites."""
+    if row.train != train.number or row.commit != train.candidate or row.tree != row.tested_tree:
+        raise Refused(_mismatch(f"{row.slug} would land as {row.commit[:12]}, which is not what was tested."))
+    known = [number for number, _ in evidence.listing(connection, new.subject, row.commit)]
+    if row.evidence not in known[-1:]:
+        raise Refused(
+            Refusal(
+                rule="stale-evidence",
+                what=f"Evidence {row.evidence} is not the newest of commit {row.commit[:12]} of train {train.number}.",
+                why="A landing cites the newest evidence of exactly what lands.",
+                would_change="The combined result is tested again.",
+            )
+        )
+    evidence.prove(
+        connection,
+        new.subject,
+        commit=row.commit,
+        policy_digest=new.data.get("policy_digest"),
+        card_oid=None,
+        tree=row.tree,
+        base=train.base,
+    )
+
+
+def _mismatch(what: str) -> Refusal:
+    return Refusal(
+        rule="tree-mismatch",
+        what=what,
+        why="Only exactly what was tested may land.",
+        would_change="The train is built and tested again.",
+    )
+
+
+def _columns(row: LandingRow) -> dict[str, object]:
+    return {
+        "job": row.job,
+        "slug": row.slug,
+        "train": row.train,
+        "commit": row.commit,
+        "tree": row.tree,
+        "tested_tree": row.tested_tree,
+        "evidence": row.evidence,
+    }

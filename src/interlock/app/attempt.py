@@ -1,0 +1,185 @@
+"""One attempt of a job in three idempotent steps: start it on the record, follow its runner, settle what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from interlock.app.adopt import ADOPTED, is_adoption, take_over
+from interlock.app.base import view_of
+from interlock.app.cardjson import from_json
+from interlock.app.isolate import environment_of, place_of
+from interlock.app.prompt import prompt_for
+from interlock.core.contract.card import Card
+from interlock.core.contract.defaults import with_defaults
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.settle import Facts, Outcome
+from interlock.core.job.settle import settle as judge
+from interlock.ports import Author, End, Launch, Message, Ports, Work
+
+IDLE_DEFAULT = 900.0
+WALL_DEFAULT = 3600.0
+
+
+def start(ports: Ports, subject: str, number: int) -> dict[str, Any]:
+    """Put the attempt on the record before anything of it exists."""
+    job = ports.store.job(subject)
+    card = effective_card(ports, job)
+    if job.state is State.ISOLATED:
+        fault = _cannot_start(ports, job, card)
+        if fault is not None:
+            ports.store.record(fault)
+            return {"started": False}
+    hypothesis = job.hypotheses[-1] if job.hypotheses else None
+    ports.store.record(
+        NewEvent(
+            subject=subject,
+            attempt=number,
+            step="start",
+            kind="attempt.started",
+            data={"hypothesis": hypothesis, "agent": card.agent.use, "model": card.agent.model},
+        )
+    )
+    return {"started": True}
+
+
+def follow(ports: Ports, subject: str, number: int) -> dict[str, Any]:
+    """Run the attempt under its runner, or attach to it, until it ends."""
+    job = ports.store.job(subject)
+    if not _is_running(job, number):
+        return {"how": "none"}
+    if is_adoption(job, number):
+        return {"how": "adopted", "clashes": take_over(ports, job)}
+    folder = ports.records.attempt(subject, number)
+    end = ports.runs.run(folder, _launch(ports, job, number, folder))
+    return {"how": end.how}
+
+
+def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
+    """Decide what came out, commit the work from outside, and write both down in one event."""
+    job = ports.store.job(subject)
+    if not _is_running(job, number):
+        return {"kind": "none"}
+    end = ADOPTED if is_adoption(job, number) else _end(ports, job, number)
+    place = place_of(job)
+    there = ports.workspaces.exists(place)
+    head = ports.repo.head_of(place) if there else None
+    on_branch = head is not None and head.branch == job.branch
+    if head is not None and head.oid and not on_branch:
+        ports.repo.keep(f"refs/interlock/kept/{job.id}/{number}", head.oid)
+    work = _commit(ports, job, number) if on_branch and end.how != "interrupted" else None
+    facts = _facts(ports, job, number, end, there=there, head_branch=head.branch if head else None, work=work)
+    outcome = judge(facts)
+    _write(ports, job, number, end, outcome, work)
+    return {"kind": outcome.kind}
+
+
+def effective_card(ports: Ports, job: Job) -> Card:
+    """The job's card with the defaults of its class and policy laid under it."""
+    view = view_of(ports, ports.repo.last_base())
+    return with_defaults(from_json(job.card), view.policy)
+
+
+def _is_running(job: Job, number: int) -> bool:
+    return job.state is State.RUNNING and job.attempt == number
+
+
+def _cannot_start(ports: Ports, job: Job, card: Card) -> NewEvent | None:
+    step = f"cannot-start:{job.rev}"
+    if not ports.workspaces.exists(place_of(job)):
+        return _waits(
+            job,
+            step,
+            "workspace-missing",
+            f"The task's folder {job.workspace} is gone.",
+            "Recreate it from the branch with resume; what was not committed is lost.",
+        )
+    if card.agent.use is None and not is_adoption(job, job.attempt + 1):
+        return _waits(
+            job,
+            step,
+            "no-agent",
+            f"No agent is configured for {job.slug}.",
+            "Name one in the card, its class or interlock.yaml: agent: {use: command, command: …}; then resume.",
+        )
+    return None
+
+
+def _waits(job: Job, step: str, rule: str, what: str, ask: str) -> NewEvent:
+    return NewEvent(subject=job.id, step=step, kind="job.waits", data={"rule": rule, "what": what, "ask": ask})
+
+
+def _launch(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
+    card = effective_card(ports, job)
+    values = environment_of(ports, job) | {"INTERLOCK_ATTEMPT_NUMBER": str(number)}
+    prompt = prompt_for(card, job, number)
+    return ports.agents.launch(card, prompt, place_of(job), values, folder)
+
+
+def _commit(ports: Ports, job: Job, number: int) -> Work:
+    """The whole tree as one commit on the job's base: what lands is exactly what was judged (ADR 0004)."""
+    card = from_json(job.card)
+    agent = card.agent.use or "agent"
+    trailers = {
+        "Interlock-Job": job.id,
+        "Interlock-Card": f"{job.slug}@{job.card_oid[:12]}",
+        "Interlock-Attempt": str(number),
+        "Interlock-Class": job.class_name,
+    }
+    message = f"{card.subject}\n\n" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
+    view = view_of(ports, ports.repo.last_base())
+    return ports.repo.commit_work(
+        place_of(job),
+        parent=job.base,
+        message=message,
+        author=Author(name=f"{agent} ({job.slug})", email=f"agent+{job.slug}@interlock.invalid"),
+        sign=view.policy.sign_commits,
+        keep=f"refs/interlock/kept/{job.id}/{number}",
+    )
+
+
+def _end(ports: Ports, job: Job, number: int) -> End:
+    folder = ports.records.attempt(job.id, number)
+    return ports.runs.run(folder, _launch(ports, job, number, folder))
+
+
+def _facts(
+    ports: Ports, job: Job, number: int, end: End, *, there: bool, head_branch: str | None, work: Work | None
+) -> Facts:
+    said = ports.records.messages(job.id, number)
+    return Facts(
+        how=end.how,
+        exit_code=end.exit_code,
+        tail=end.tail,
+        message=end.message,
+        branch=job.branch,
+        head_branch=head_branch,
+        workspace_there=there,
+        changed=work is not None and not work.empty,
+        interruptions=job.interruptions,
+        stop=_last(said, "stop"),
+        scope_request=_last(said, "scope-request"),
+    )
+
+
+def _last(said: tuple[Message, ...], verb: str) -> dict[str, Any] | None:
+    found = [message for message in said if message.verb == verb]
+    return dict(found[-1].data) if found else None
+
+
+def _write(ports: Ports, job: Job, number: int, end: End, outcome: Outcome, work: Work | None) -> None:
+    data: dict[str, Any] = {
+        "how": end.how,
+        "exit_code": end.exit_code,
+        "seconds": round(end.seconds, 3),
+        "leftovers": list(end.leftovers),
+        "namespace": end.namespace,
+    }
+    if outcome.kind == "ended":
+        data |= {"rule": outcome.rule, "what": outcome.what, "ask": outcome.ask, "detail": dict(outcome.detail)}
+    if work is not None and not work.empty:
+        data |= {"head": work.commit, "tree": work.tree}
+    ports.store.record(
+        NewEvent(subject=job.id, attempt=number, step="settle", kind=f"attempt.{outcome.kind}", data=data)
+    )

@@ -1,0 +1,207 @@
+"""What a person decides about a job: answer, accept, verify again, retry, resume, stop, hold, abandon; gates stay core's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interlock.app.attempt import effective_card
+from interlock.app.dispatch import abandon as close_job
+from interlock.app.isolate import environment_of, place_of, write_environment
+from interlock.app.rebase import onto_default_branch
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import OPEN, Job, State
+from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.ports import Ports
+
+WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped"})
+BACK_TO_TRAIN: Final = frozenset({"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"})
+REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
+ATTEMPTS_DEFAULT: Final = 3
+
+
+def find_open(ports: Ports, slug: str) -> Job:
+    """The open job of a slug or id.  Raises Misuse when there is none."""
+    job = ports.store.find(slug)
+    if job is None or job.state not in OPEN:
+        ended = f" Its last job {job.id} is {job.state}." if job else ""
+        raise Misuse(f"There is no open job of {slug}.{ended}", hint="interlock status lists the jobs.")
+    return job
+
+
+def answer(ports: Ports, slug: str, text: str, actor: str) -> Job:
+    """Answer what the agent asked: the answer goes into the next attempt's prompt, and the job goes on."""
+    job = _waiting(ports, slug)
+    question = (job.waiting.detail.get("question") if job.waiting else "") or (job.waiting.what if job.waiting else "")
+    return _again(ports, job, f"{question} Decided by {actor}: {text}".strip(), actor)
+
+
+def retry(ports: Ports, slug: str, hypothesis: str, actor: str) -> Job:
+    """Another attempt, with a hypothesis that no attempt of this job had before.  Raises Refused."""
+    job = _waiting(ports, slug)
+    if not hypothesis.strip() or hypothesis.strip() in {known.strip() for known in job.hypotheses}:
+        raise Refused(
+            Refusal(
+                rule="hypothesis",
+                what=f"A retry of {job.slug} needs a hypothesis that was not tried yet.",
+                why="The same attempt once more spends money and learns nothing.",
+                would_change="Say what will be different: interlock retry SLUG --hypothesis TEXT.",
+                holders=job.hypotheses,
+            )
+        )
+    return _again(ports, job, hypothesis.strip(), actor)
+
+
+def _again(ports: Ports, job: Job, hypothesis: str, actor: str) -> Job:
+    allowed = effective_card(ports, job).budget.attempts or ATTEMPTS_DEFAULT
+    used = len(job.hypotheses) + 1
+    if job.attempt and used >= allowed:
+        raise Refused(
+            Refusal(
+                rule="attempts",
+                what=f"{job.slug} has used its {allowed} attempts.",
+                why="Attempts are bounded by the card's budget.",
+                would_change="Raise budget.attempts of the card on the default branch and decide --again, or abandon the job.",
+                number=allowed,
+            )
+        )
+    data: dict[str, Any] = {"hypothesis": hypothesis}
+    if job.waiting and job.waiting.rule in REBASE_FIRST:
+        data |= onto_default_branch(ports, job)
+    ports.store.record(NewEvent(subject=job.id, step=f"retry:{job.rev}", kind="job.retry", actor=actor, data=data))
+    return ports.store.job(job.id)
+
+
+def accept(ports: Ports, slug: str, actor: str) -> Job:
+    """Accept what a gate found, by name and on the record, where a person may.  Raises Refused."""
+    job = _waiting(ports, slug)
+    rule = job.waiting.rule if job.waiting else ""
+    if rule not in WAIVABLE:
+        raise Refused(
+            Refusal(
+                rule=rule or "approval",
+                what=f"What {job.slug} waits for ({rule}) cannot be accepted.",
+                why=f"Only these can: {', '.join(sorted(WAIVABLE))}. The others need another card or other work.",
+                would_change=job.waiting.ask if job.waiting else "",
+            )
+        )
+    return _verify_again(ports, job, actor, waive=rule)
+
+
+def again(ports: Ports, slug: str, actor: str) -> Job:
+    """Judge the job's work once more, for example after its card changed on the default branch."""
+    job = _waiting(ports, slug)
+    if job.head is None:
+        raise Misuse(f"{job.slug} has no work to judge yet.", hint="Answer, retry or abandon it.")
+    return _verify_again(ports, job, actor)
+
+
+def _verify_again(ports: Ports, job: Job, actor: str, **data: Any) -> Job:
+    ports.store.record(
+        NewEvent(subject=job.id, step=f"again:{job.rev}", kind="job.verify-again", actor=actor, data=data)
+    )
+    return ports.store.job(job.id)
+
+
+def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
+    """Close a job without landing it.  Raises Refused while its agent runs."""
+    job = find_open(ports, slug)
+    _refuse_landing(ports, job)
+    if job.state is State.RUNNING and ports.runs.alive(ports.records.attempt(job.id, job.attempt)):
+        raise Refused(
+            Refusal(
+                rule="alive",
+                what=f"The agent of {job.slug} is running.",
+                why="A job is not closed under a live process.",
+                would_change=f"interlock stop {job.slug}, then abandon it.",
+                holders=(job.id,),
+            )
+        )
+    close_job(ports, job, actor, reason)
+    return ports.store.job(job.id)
+
+
+def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
+    """End the job's agent and make the job wait for a decision."""
+    job = find_open(ports, slug)
+    _refuse_landing(ports, job)
+    if job.state is State.RUNNING:
+        ports.store.record(
+            NewEvent(
+                subject=job.id,
+                attempt=job.attempt,
+                step="cancel",
+                kind="job.note",
+                actor=actor,
+                data={"text": f"Stop asked for: {reason}"},
+            )
+        )
+        ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
+    else:
+        data = {
+            "rule": "cancelled",
+            "what": f"{actor} stopped the job: {reason}",
+            "ask": "Resume, retry or abandon it.",
+        }
+        ports.store.record(NewEvent(subject=job.id, step=f"stop:{job.rev}", kind="job.waits", actor=actor, data=data))
+    return ports.store.job(job.id)
+
+
+def _refuse_landing(ports: Ports, job: Job) -> None:
+    """A change whose train is signed may be on the default branch at this moment, so it is not taken out of it."""
+    train = ports.store.train()
+    if train is None or train.phase != "signed" or job.id not in {member.job for member in train.members}:
+        return
+    raise Refused(
+        Refusal(
+            rule="landing",
+            what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
+            why="Its commit may be on the default branch already.",
+            would_change="interlock run finishes the landing; hold the change before the sign-off to keep it out.",
+            holders=tuple(member.slug for member in train.members),
+        )
+    )
+
+
+def resume(ports: Ports, slug: str, actor: str) -> Job:
+    """Go on with a job that waits for something other than an answer: a missing folder, a stop, the train."""
+    job = _waiting(ports, slug)
+    rule = job.waiting.rule if job.waiting else ""
+    if rule in BACK_TO_TRAIN:
+        kind, data = "job.back-to-ready", {}
+    elif rule in ("workspace-missing", "no-agent") or (rule in ("cancelled", "internal") and job.head is None):
+        kind, data = "job.isolated", _tree_again(ports, job)
+    elif job.head:
+        kind, data = "job.verify-again", {}
+    else:
+        raise Misuse(
+            f"{job.slug} waits for an answer ({rule}): {job.waiting.what if job.waiting else ''}",
+            hint=f"interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
+        )
+    ports.store.record(NewEvent(subject=job.id, step=f"resume:{job.rev}", kind=kind, actor=actor, data=data))
+    return ports.store.job(job.id)
+
+
+def _tree_again(ports: Ports, job: Job) -> dict[str, Any]:
+    """The job's folder, recreated from its branch where it is gone; what was not committed there is lost."""
+    place = place_of(job)
+    if not ports.workspaces.exists(place):
+        values = environment_of(ports, job)
+        made = ports.workspaces.create(job.id, job.slug, job.base, place.path)
+        write_environment(ports, job, made, values)
+        ports.narrate(f"{job.slug}: the tree was recreated from its branch; what was not committed is lost.")
+    return {}
+
+
+def hold(ports: Ports, slug: str, actor: str, reason: str | None) -> Job:
+    """Keep a ready change out of the train (a reason), or let it in again (None)."""
+    job = find_open(ports, slug)
+    data = {"held": f"{reason} ({actor})" if reason else None, "text": "held" if reason else "let go"}
+    ports.store.record(NewEvent(subject=job.id, step=f"hold:{job.rev}", kind="job.note", actor=actor, data=data))
+    return ports.store.job(job.id)
+
+
+def _waiting(ports: Ports, slug: str) -> Job:
+    job = find_open(ports, slug)
+    if job.state is not State.WAITING:
+        raise Misuse(f"{job.slug} does not wait for a person: it is {job.state}.", hint=f"interlock show {job.slug}")
+    return job

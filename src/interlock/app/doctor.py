@@ -1,0 +1,110 @@
+"""What works here, tried and not guessed: features of the machine and of this repository, with what the level does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from interlock.app.base import view_of
+from interlock.core.problems import BadInput, InterlockError
+from interlock.ports import Ports
+
+UNCOVERED = (
+    "what an agent does outside its folder: files of the same user, the network, secrets in reach, and the shared .git "
+    "(levels are branch, worktree, sandbox, VM; the sandbox is the next step). Evidence is marked same-user."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One thing that was tried; ``needed`` features decide whether the doctor is content."""
+
+    name: str
+    ok: bool
+    why: str
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The features, the isolation level in force, and what it leaves open."""
+
+    features: tuple[Feature, ...]
+    level: str
+    uncovered: str = UNCOVERED
+
+    @property
+    def ok(self) -> bool:
+        return all(feature.ok for feature in self.features if feature.needed)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "level": self.level,
+            "not_covered": self.uncovered,
+            "features": [asdict(feature) for feature in self.features],
+        }
+
+
+Probe = tuple[str, bool, Callable[[], str]]
+"""Name, needed, and a function that says what works or raises."""
+
+
+def examine(probes: tuple[Probe, ...], level: str) -> Report:
+    """Try every probe; one that raises is off, with what it said."""
+    return Report(features=tuple(_try(*probe) for probe in probes), level=level)
+
+
+def _try(name: str, needed: bool, probe: Callable[[], str]) -> Feature:
+    try:
+        return Feature(name=name, ok=True, why=probe(), needed=needed)
+    except InterlockError as fault:
+        hint = f" {fault.hint}" if fault.hint else ""
+        return Feature(name=name, ok=False, why=f"{fault.message}{hint}", needed=needed)
+    except Exception as fault:  # noqa: BLE001  a probe that breaks is a feature that is off
+        return Feature(name=name, ok=False, why=f"{type(fault).__name__}: {fault}", needed=needed)
+
+
+def repository_probes(ports: Ports) -> tuple[Probe, ...]:
+    """What can be asked of the repository and its policy."""
+    return (
+        ("remote", True, lambda: _remote(ports)),
+        ("policy", True, lambda: _policy(ports)),
+        ("full check", False, lambda: _full_check(ports)),
+        ("ceiling", False, lambda: _ceiling(ports)),
+        ("history", True, lambda: f"{len(ports.store.jobs(open_only=False))} jobs on the record."),
+    )
+
+
+def _remote(ports: Ports) -> str:
+    base = ports.repo.refresh()
+    if base.remote is None:
+        raise InterlockError(
+            "There is no remote to land on.", hint="Add one: git init --bare, git remote add, git push."
+        )
+    return f"{base.ref} is at {base.oid[:12]}."
+
+
+def _policy(ports: Ports) -> str:
+    try:
+        view = view_of(ports, ports.repo.last_base())
+    except BadInput as bad:
+        raise InterlockError("; ".join(f"{p.where}: {p.what}" for p in bad.problems)) from bad
+    return f"{len(view.policy.classes)} classes, {len(view.caps)} caps on {view.base.ref}."
+
+
+def _full_check(ports: Ports) -> str:
+    checks = view_of(ports, ports.repo.last_base()).policy.train.checks
+    if not checks:
+        raise InterlockError(
+            "The train has no full check, so it will land nothing.", hint="Set train.checks in interlock.yaml."
+        )
+    return ", ".join(check.run for check in checks)
+
+
+def _ceiling(ports: Ports) -> str:
+    ceiling = view_of(ports, ports.repo.last_base()).policy.review_wip
+    if ceiling is None:
+        raise InterlockError("There is no ceiling over all classes.", hint="Set review_wip in interlock.yaml.")
+    return f"At most {ceiling} jobs in flight over all classes."

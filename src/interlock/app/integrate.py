@@ -1,0 +1,225 @@
+"""The train: open it, test its members together, name who is guilty, land exactly what was tested; rules are core.merge's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interlock.app.base import View, card_file, fresh_view, last_view
+from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record
+from interlock.app.landing import land_candidate
+from interlock.app.publish import prove
+from interlock.app.together import check_together
+from interlock.core.job.events import NewEvent
+from interlock.core.job.evidence import Evidence, Verdict
+from interlock.core.job.lifecycle import Job, State
+from interlock.core.merge.bisect import Green, Guilty, Probe, RedBase, bisect
+from interlock.core.merge.order import train_order
+from interlock.core.merge.train import Member, TrainState
+from interlock.core.problems import Refusal
+from interlock.ports import Merged, Ports, TextConflict
+
+
+def open_train(ports: Ports, number: int) -> dict[str, Any]:
+    """Put the ready changes that may land together into train number, in their order.
+
+    One that finds nobody ready any more is opened all the same, and dissolved when it is tested: each number is
+    used up by one opening.
+    """
+    if ports.store.train() is not None:
+        return {"opened": False}
+    view = last_view(ports)
+    jobs = ports.store.jobs()
+    order = train_order(jobs, ports.store.landed_slugs(), depends_on(jobs), limit=view.policy.train.batch)
+    members = [member_of(view, job) for job in order]
+    ports.store.record(
+        NewEvent(
+            subject=f"train:{number}",
+            step="open",
+            kind="train.opened",
+            data={"base": view.base.oid, "members": [member.as_json() for member in members]},
+        )
+    )
+    return {"opened": bool(members)}
+
+
+def depends_on(jobs: Sequence[Job]) -> dict[str, tuple[str, ...]]:
+    return {job.slug: tuple(job.card["depends_on"]) for job in jobs}
+
+
+def member_of(view: View, job: Job) -> Member:
+    """A ready job as a member; its owner is asked unless its class or the train says that nobody is."""
+    relaxed = view.task_class(job.class_name).sign_off or view.policy.train.sign_off
+    return Member(job=job.id, slug=job.slug, head=job.head or "", owner=job.owner if relaxed == "owner" else None)
+
+
+def prove_train(ports: Ports, number: int) -> dict[str, Any]:
+    """Test the open train's members together; a guilty one leaves, and the rest are asked for again."""
+    train = ports.store.train()
+    if train is None or train.number != number or train.phase != "testing":
+        return {"tested": None}
+    view = fresh_view(ports)
+    if not train.members:
+        record(ports, train, "dissolve", "train.dissolved", {"why": "nobody was ready any more"})
+        return {"tested": False}
+    if view.base.remote is None:
+        dissolve(ports, train, "no-remote", "There is no remote to land on.", _NO_REMOTE)
+        return {"tested": False}
+    if not view.policy.train.checks:
+        dissolve(ports, train, "no-full-check", "No full suite is configured for the train.", _NO_SUITE)
+        return {"tested": False}
+    gone = _no_longer_ready(ports, view, train)
+    if gone:
+        leave(ports, train, gone, "changed")
+        return {"tested": False}
+    return {"tested": _search(ports, view, train)}
+
+
+_NO_REMOTE = "Add a remote (a bare repository beside this one is enough) and push the default branch, then resume."
+_NO_SUITE = "Set train.checks in interlock.yaml on the default branch, then resume."
+
+
+def _no_longer_ready(ports: Ports, view: View, train: TrainState) -> list[Member]:
+    """Members whose job is not ready at that head any more, is held, or whose proof does not hold any more."""
+    asked = [(view.base.oid, card_file(member.slug)) for member in train.members]
+    cards = [blob.oid if blob else None for blob in ports.repo.read_many(asked)]
+    return [
+        member
+        for member, card_oid in zip(train.members, cards, strict=True)
+        if not _still_ready(ports, view, member, card_oid)
+    ]
+
+
+def _still_ready(ports: Ports, view: View, member: Member, card_oid: str | None) -> bool:
+    job = ports.store.job(member.job)
+    if job.state is not State.READY or job.held or job.head != member.head:
+        return False
+    why = _stale(ports, view, job, card_oid)
+    if why:
+        step = f"{why}:{job.rev}"
+        ports.store.record(NewEvent(subject=job.id, step=step, kind="job.verify-again", data={"why": why}))
+    return not why
+
+
+def _stale(ports: Ports, view: View, job: Job, card_oid: str | None) -> str:
+    """Why a ready job has to be verified again, or nothing."""
+    if card_oid != job.card_oid:
+        return "card-changed"
+    return "stale-evidence" if isinstance(prove(ports, view, job), Refusal) else ""
+
+
+def _search(ports: Ports, view: View, train: TrainState) -> bool:
+    """Probe until the members are green together, or one of them is known to be guilty."""
+    members = {member.job: member for member in train.members}
+    waived = _waivers(ports, train)
+    tested: dict[tuple[str, ...], tuple[Merged, tuple[Verdict, ...]]] = {}
+    runs = 0
+    while True:
+        green = {probe: _is_green(verdicts, waived) for probe, (_, verdicts) in tested.items()}
+        answer = bisect(tuple(members), green)
+        match answer:
+            case Probe(members=probe):
+                merged = ports.repo.merge(
+                    view.base.oid, [members[job].head for job in probe], message=_message(members, probe)
+                )
+                if isinstance(merged, TextConflict):
+                    conflict(ports, train, members, merged)
+                    return False
+                verdicts, made = check_together(ports, view, train, merged, probe)
+                runs += made
+                tested[probe] = (merged, verdicts)
+            case Green():
+                _tested(ports, view, train, *tested[tuple(members)], waived, runs)
+                return True
+            case Guilty(member=job, partners=partners):
+                names = [members[partner].slug for partner in partners] or landed_partners(ports, view, train, job)
+                _, verdicts = tested[(*partners, job)]
+                guilty(ports, train, members[job], names, verdicts, runs)
+                return False
+            case RedBase():
+                dissolve(ports, train, "red-base", "The full suite fails on the default branch itself.", _RED_BASE)
+                return False
+
+
+def _waivers(ports: Ports, train: TrainState) -> dict[str, str]:
+    """What people accepted for the members as they stand: rule → by whom."""
+    return {rule: by for member in train.members for rule, by in ports.store.job(member.job).waivers.items()}
+
+
+def _is_green(verdicts: tuple[Verdict, ...], waived: Mapping[str, str]) -> bool:
+    return bool(verdicts) and all(verdict.state == "passed" or verdict.rule in waived for verdict in verdicts)
+
+
+_RED_BASE = "Mend the default branch, then resume."
+
+
+def _message(members: dict[str, Member], probe: tuple[str, ...]) -> str:
+    slugs = [members[job].slug for job in probe]
+    subject = f"Land {', '.join(slugs)}"
+    return f"{subject}\n\n" + "".join(f"Interlock-Job: {job}\n" for job in probe)
+
+
+def _tested(
+    ports: Ports,
+    view: View,
+    train: TrainState,
+    merged: Merged,
+    verdicts: tuple[Verdict, ...],
+    waived: Mapping[str, str],
+    runs: int,
+) -> None:
+    evidence = Evidence(
+        subject=f"train:{train.number}",
+        attempt=train.rev,
+        commit=merged.commit,
+        tree=merged.tree,
+        base=view.base.oid,
+        card_oid="",
+        policy_digest=view.policy_digest,
+        place="fresh",
+        level="worktree",
+        same_user=True,
+        verdicts=verdicts,
+        waived={rule: by for rule, by in waived.items() if rule in {verdict.rule for verdict in verdicts}},
+    )
+    number = ports.store.add_evidence(evidence)
+    data = {
+        "base": view.base.oid,
+        "candidate": merged.commit,
+        "tree": merged.tree,
+        "diff": merged.diff,
+        "evidence": number,
+        "runs": runs,
+    }
+    record(ports, train, "tested", "train.tested", data)
+
+
+def land_train(ports: Ports, number: int) -> dict[str, Any]:
+    """Land the signed train, exactly as it was tested, or have it rebuilt on a default branch that moved.
+
+    Cards and policy stand on the default branch, so as long as that is where the train was tested, they are too;
+    whether it is, the remote itself says when it is asked to move it from there.
+    """
+    train = ports.store.train()
+    if train is None or train.number != number or train.phase != "signed":
+        return {"landed": None}
+    view = last_view(ports)
+    if view.base.oid != train.base:
+        view = fresh_view(ports)
+    if view.base.oid == train.base and (gone := _no_longer_ready(ports, view, train)):
+        leave(ports, train, gone, "changed")
+        return {"landed": False}
+    outcome, message = land_candidate(ports, view, train)
+    match outcome:
+        case "rebuild":
+            record(ports, train, "rebuild", "train.rebuild", {"base": view.base.oid})
+        case "rejected":
+            dissolve(
+                ports, train, "push-rejected", f"The remote did not take the commit: {message}", "Mend it, then resume."
+            )
+        case "moves":
+            what = f"The default branch moved {train.rebuilds} times during the test."
+            dissolve(ports, train, "base-moves", what, "Resume when it is quieter.")
+        case _:
+            pass
+    return {"landed": outcome == "landed"}

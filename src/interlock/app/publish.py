@@ -1,0 +1,106 @@
+"""Publishing one verified job: its proof is derived again, overlaps with open changes stop it, its branch is pushed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlock.app.base import View, fresh_view
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.verified import Verified, derive
+from interlock.core.problems import Refusal
+from interlock.ports import Ports
+
+SHOWN = 5
+
+
+def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
+    """The engine's step: make a verified job ready for the train, or make it wait for a person."""
+    job = ports.store.job(subject)
+    if job.state is not State.VERIFIED:
+        return {"published": None}
+    view = fresh_view(ports)
+    proof = prove(ports, view, job)
+    if isinstance(proof, Refusal):
+        _verify_again(ports, job)
+        return {"published": False}
+    shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)
+    if shared:
+        _wait_for_owner(ports, job, shared)
+        return {"published": False}
+    _push(ports, view, job)
+    data = {"commit": proof.commit, "tree": proof.tree, "head": proof.commit, "policy_digest": view.policy_digest}
+    ports.store.record(NewEvent(subject=job.id, step=f"publish:{job.rev}", kind="job.published", data=data))
+    return {"published": True}
+
+
+def prove(ports: Ports, view: View, job: Job) -> Verified | Refusal:
+    """The proof that the job's head passed its card's checks under the present policy, or why there is none."""
+    rows = [evidence for _, evidence in ports.store.evidence(job.id, commit=job.head)]
+    return derive(rows, commit=job.head or "", card_oid=job.card_oid, policy_digest=view.policy_digest)
+
+
+def overlapping(ports: Ports, view: View, job: Job) -> dict[str, list[str]]:
+    """Files that this job and another open change both change: path → the others' branches.
+
+    Compared with published changes, with verified ones that were admitted earlier, and with agent branches on
+    the remote that were started elsewhere, so that of two at least one waits.
+    """
+    mine = _paths(ports, view, job.head or "")
+    shared: dict[str, list[str]] = {}
+    for branch, head in _others(ports, job):
+        for path in sorted(mine & _paths(ports, view, head)):
+            shared.setdefault(path, []).append(branch)
+    return shared
+
+
+def _others(ports: Ports, job: Job) -> list[tuple[str, str]]:
+    jobs = [other for other in ports.store.jobs() if other.id != job.id and other.head]
+    known = {other.branch for other in ports.store.jobs(open_only=False)}
+    ours = [
+        (other.branch, other.head or "")
+        for other in jobs
+        if other.state is State.READY or (other.state is State.VERIFIED and _earlier(other, job))
+    ]
+    foreign = [(name, oid) for name, oid in ports.repo.agent_branches().items() if name not in known]
+    return ours + foreign
+
+
+def _earlier(other: Job, job: Job) -> bool:
+    return (other.admitted_at, other.id) < (job.admitted_at, job.id)
+
+
+def _paths(ports: Ports, view: View, head: str) -> set[str]:
+    return {change.path for change in ports.repo.changes(view.base.oid, head)}
+
+
+def _wait_for_owner(ports: Ports, job: Job, shared: dict[str, list[str]]) -> None:
+    shown = ", ".join(f"{path} ({', '.join(branches)})" for path, branches in list(shared.items())[:SHOWN])
+    cut = f" and {len(shared) - SHOWN} more" if len(shared) > SHOWN else ""
+    data = {
+        "rule": "file-overlap",
+        "what": f"Another open change changes the same file: {shown}{cut}.",
+        "ask": f"{job.owner} decides: --accept lets the train test both together, --abandon keeps the other one.",
+        "detail": {"files": shared},
+    }
+    ports.store.record(NewEvent(subject=job.id, step=f"overlap:{job.rev}", kind="job.waits", data=data))
+
+
+def _verify_again(ports: Ports, job: Job) -> None:
+    ports.store.record(
+        NewEvent(subject=job.id, step=f"stale:{job.rev}", kind="job.verify-again", data={"why": "stale-evidence"})
+    )
+
+
+def _push(ports: Ports, view: View, job: Job) -> None:
+    if view.base.remote is None:
+        return
+    expected = ports.repo.agent_branches().get(job.branch)
+    if expected is not None and not ports.repo.is_ancestor(expected, job.head or ""):
+        ports.narrate(f"{job.slug}: {job.branch} on the remote holds earlier work and stays as it is.")
+        return
+    answer = ports.repo.push_branch(job.branch, job.head or "", expected)
+    if answer.state != "landed":
+        ports.narrate(
+            f"{job.slug}: the branch was not pushed ({answer.message or answer.state}); the train goes on without."
+        )

@@ -1,0 +1,66 @@
+"""One job as values for a screen or a script: its state, evidence, history and record; reads only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from interlock.core.job.events import Event
+from interlock.core.job.lifecycle import Job
+from interlock.core.problems import Misuse
+from interlock.ports import Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A job with everything on its record."""
+
+    job: Job
+    evidence: tuple[Mapping[str, Any], ...]
+    history: tuple[Mapping[str, Any], ...]
+    record: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self.job) | {
+            "evidence": list(self.evidence),
+            "history": list(self.history),
+            "record": self.record,
+        }
+
+
+def show(ports: Ports, slug: str) -> Shown:
+    """Everything on the record of a slug's open or newest job.  Raises Misuse when there is none."""
+    job = ports.store.find(slug)
+    if job is None:
+        raise Misuse(f"There is no job of {slug}.", hint=f"interlock dispatch {slug} starts one.")
+    evidence = tuple(
+        {
+            "id": number,
+            "commit": row.commit,
+            "tree": row.tree,
+            "place": row.place,
+            "level": row.level,
+            "same_user": row.same_user,
+            "waived": dict(row.waived),
+            "checks": [verdict.as_json() for verdict in row.verdicts],
+        }
+        for number, row in ports.store.evidence(job.id)
+    )
+    history = tuple(_line(event) for event in ports.store.events(job.id))
+    return Shown(job=job, evidence=evidence, history=history, record=str(ports.records.job(job.id)))
+
+
+def _line(event: Event) -> dict[str, Any]:
+    data = event.data
+    text = data.get("what") or data.get("text") or data.get("reason") or data.get("hypothesis") or ""
+    return {
+        "seq": event.seq,
+        "at": event.at,
+        "when": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(event.at)) + "Z",
+        "kind": event.kind,
+        "attempt": event.attempt,
+        "actor": event.actor,
+        "text": str(text),
+    }

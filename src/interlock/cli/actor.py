@@ -1,0 +1,26 @@
+"""Who acts: the name given with --as, INTERLOCK_ACTOR, or the login name; nothing here proves an identity."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def actor_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--as NAME``; the function gets ``actor``."""
+    return click.option(
+        "--as", "actor", metavar="NAME", default=default_actor, help="Who decides this, for the record."
+    )(function)
+
+
+def default_actor() -> str:
+    if name := os.environ.get("INTERLOCK_ACTOR"):
+        return name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"

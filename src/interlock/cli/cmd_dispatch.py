@@ -1,0 +1,62 @@
+"""``interlock dispatch``: parse, call app.dispatch, render; the rules are in core."""
+
+from __future__ import annotations
+
+import click
+
+from interlock.cli.actor import actor_option
+from interlock.cli.render import Face, refusal_lines, verb
+from interlock.core.job.ids import branch_of
+from interlock.core.problems import Misuse
+
+
+@click.command("dispatch")
+@click.argument("slugs", nargs=-1, metavar="SLUG…")
+@click.option("--ready", is_flag=True, help="Every card on the default branch that has no job and has not landed.")
+@click.option("--adopt", metavar="BRANCH", help="Take over work that was started elsewhere on agent/SLUG.")
+@actor_option
+@verb
+def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, actor: str) -> int:
+    """Admit cards and give each its own tree, branch and ports.
+
+    Refuses, with the number, the holders and what would change it: a card that is not ready; a class at its cap,
+    paused or without one; the team's ceiling; a dependency that has not landed; an overlap with work in flight;
+    a class that its paths contradict; a branch or folder in the way.
+    """
+    from interlock.app.base import fresh_view
+    from interlock.app.dispatch import dispatch, ready_slugs
+    from interlock.wiring import open_ports
+
+    if not slugs and not ready:
+        raise Misuse("Name at least one card.", hint="interlock dispatch SLUG, or --ready for all.")
+    if adopt and len(slugs) != 1:
+        raise Misuse("--adopt takes one card.", hint="interlock dispatch SLUG --adopt agent/SLUG")
+    if adopt and adopt != branch_of(slugs[0]):
+        raise Misuse(
+            f"--adopt takes {branch_of(slugs[0])}, the branch of the card.",
+            hint=f"git push origin {adopt}:{branch_of(slugs[0])}",
+        )
+    ports = open_ports(narrate=face.say)
+    names = (*slugs, *(slug for slug in (ready_slugs(ports, fresh_view(ports)) if ready else ()) if slug not in slugs))
+    results = dispatch(ports, names, actor, adopt=adopt)
+    lines = []
+    for result in results:
+        lines += [f"note: {note}" for note in result.notes]
+        if result.refusal:
+            lines += [
+                f"{result.slug}: {line}" if n == 0 else line for n, line in enumerate(refusal_lines(result.refusal))
+            ]
+        elif result.job:
+            numbers = ", ".join(f"{name}={number}" for name, number in result.job.ports.items())
+            lines.append(
+                f"{result.slug}: admitted as {result.job.id}, slot {result.job.slot}, from {result.job.base[:12]}."
+            )
+            lines.append(f"  tree {result.job.workspace}  branch {result.job.branch}  {numbers}")
+    shape = (
+        results[0].as_json()
+        if len(results) == 1 and not ready
+        else {"results": [result.as_json() for result in results]}
+    )
+    admitted = [result for result in results if result.job]
+    face.answer(shape, lines, then="interlock run" if admitted else None)
+    return 0 if len(admitted) == len(results) else 1

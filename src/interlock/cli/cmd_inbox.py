@@ -1,0 +1,28 @@
+"""``interlock inbox``: the smallest missing decisions, oldest first."""
+
+from __future__ import annotations
+
+import click
+
+from interlock.cli.render import Face, since, verb
+
+
+@click.command("inbox")
+@verb
+def command(face: Face) -> int:
+    """Show what waits for a person, with the last lines of what failed. Exits with 1 when something waits."""
+    from interlock.app.status import status
+    from interlock.wiring import open_ports
+
+    asked = status(open_ports()).asked
+    lines = []
+    for item in asked:
+        lines.append(f"{item['slug']} ({item['rule']}, {since(item['since'])}, {item['owner']})")
+        lines.append(f"  {item['what']}")
+        lines += [f"  | {line}" for line in item["tail"].splitlines()[-10:]]
+        lines.append(f"  {item['ask']}")
+    answer = f"interlock decide {asked[0]['slug']} …" if asked and asked[0]["job"] else "interlock sign-off"
+    face.answer(
+        {"needs_a_person": list(asked)}, lines or ["Nothing waits for a person."], then=answer if asked else None
+    )
+    return 1 if asked else 0

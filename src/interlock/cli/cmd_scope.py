@@ -1,0 +1,85 @@
+"""``interlock scope``: the changed files of branches against their cards, in any repository and without set-up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from interlock.cli.names import shown
+from interlock.cli.render import Face, problem_lines, refusal_lines, verb
+from interlock.core.problems import BadInput, Misuse, Refused
+
+if TYPE_CHECKING:
+    from interlock.app.scope import Against, Judged
+    from interlock.ports import Reader
+
+base_option = click.option("--base", metavar="REF", help="Compare with this branch or commit, and fetch nothing.")
+
+
+@click.command("scope")
+@click.argument("slugs", nargs=-1, metavar="[SLUG]…")
+@base_option
+@click.option("--head", metavar="REF", help="The branch or commit to judge; agent/SLUG when it is not given.")
+@click.option("--all", "every", is_flag=True, help="Every agent branch that is not merged, here and on the remote.")
+@verb
+def command(face: Face, slugs: tuple[str, ...], base: str | None, head: str | None, every: bool) -> int:
+    """Judge the files that a branch changes against its card.
+
+    Card and policy are read from the base (the remote's default branch, freshly fetched, or --base), never from the
+    branch. Refuses a path that is not owned, only read, prohibited or protected, both names of a rename, links and
+    submodules that lead out; and gives no verdict where the difference cannot be told.
+    """
+    from interlock.app.scope import find_heads, judge, open_heads
+    from interlock.wiring import contract_files
+
+    if every == bool(slugs):
+        raise Misuse("Name slugs, or --all.", hint="interlock scope SLUG --base REF --head REF")
+    if head is not None and len(slugs) != 1:
+        raise Misuse("--head goes with exactly one slug.", hint="interlock scope SLUG --head REF")
+    reader, against = opened(face, base)
+    asked = open_heads(reader, against) if every else find_heads(reader, slugs, head)
+    results = judge(reader, contract_files(), against, asked)
+    if len(slugs) == 1 and results[0].fault is not None:
+        raise results[0].fault
+    shape = results[0].as_json() if len(slugs) == 1 else {"results": [result.as_json() for result in results]}
+    lines = [line for result in results for line in _lines(result)]
+    face.answer(shape, lines or [f"No agent branch is open against {against.ref}."])
+    return 0 if all(result.ok for result in results) else 1
+
+
+def opened(face: Face, base: str | None) -> tuple[Reader, Against]:
+    """What reads the repository at hand, and the base: the ref that was named, else the freshly fetched default branch."""
+    from interlock.app.scope import Against
+
+    if base is not None:
+        from interlock.wiring import open_reader
+
+        reader: Reader = open_reader()
+        return reader, Against(ref=base, oid=reader.resolve_many([base])[0])
+    from interlock.wiring import open_repo
+
+    repo = open_repo()
+    fetched = repo.refresh()
+    if fetched.note:
+        face.say(fetched.note)
+    return repo, Against(ref=fetched.ref, oid=fetched.oid)
+
+
+def _lines(result: Judged) -> list[str]:
+    name = shown(result.asked.ref)
+    if isinstance(result.fault, Refused):
+        return [f"{name}: no verdict", *(f"  {line}" for line in refusal_lines(result.fault.refusal))]
+    if isinstance(result.fault, BadInput):
+        told = [line for problem in result.fault.problems for line in problem_lines(problem)]
+        return [f"{name}: no verdict, the card cannot be read", *(f"  {line}" for line in told)]
+    if result.fault is not None:
+        return [f"{name}: no verdict: {result.fault.message}"]
+    if result.ok:
+        count = f"{result.changed} changed file{'s' if result.changed != 1 else ''}"
+        return [f"{name}: in scope, {count if result.changed else 'no changes'}."]
+    lines = [f"{name}: refused, {len(result.violations)} of {result.changed} changes are not allowed."]
+    for violation in result.violations:
+        moved = f" (moved from {shown(violation.old_path)})" if violation.old_path else ""
+        lines.append(f"  {shown(violation.path)}{moved} [{violation.rule}] {violation.why}")
+    return lines

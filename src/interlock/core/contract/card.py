@@ -1,0 +1,107 @@
+"""The task card as a value; reading it from YAML is adapters.files' work, judging it readiness' work.
+
+Source of the shape: design/formats, which accepts the seeds' cards as they stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Tier = Literal["fast", "slow"]
+PromptBy = Literal["file", "argument", "stdin"]
+Risk = Literal["low", "normal", "high"]
+Level = Literal["worktree", "sealed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A JUnit report that a check writes: its path in the tree, and the tests that must have run at least."""
+
+    junit: str | None = None
+    at_least: int | None = None
+    allow_skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One command that must end with 0 on the exact commit; ``timeout`` in seconds."""
+
+    run: str
+    report: Report | None = None
+    timeout: float = 600.0
+    tier: Tier = "fast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file that the work must bring, such as a screenshot."""
+
+    path: str
+    kind: str = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChoice:
+    """Which agent does the work; for ``use: command`` the shell command and how it gets its prompt."""
+
+    use: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    command: str | None = None
+    prompt: PromptBy = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Limits of a job: wall time and silence in seconds for one attempt, and how many attempts."""
+
+    tokens: int | None = None
+    usd: float | None = None
+    wall: float | None = None
+    idle: float | None = None
+    attempts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What the task needs around it: a number of ports and names of things that the policy configures."""
+
+    ports: int = 10
+    database: str | None = None
+    browser: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A card that could be read; whether it is ready is another question (readiness)."""
+
+    slug: str
+    class_name: str
+    owned_paths: tuple[str, ...]
+    checks: tuple[Check, ...]
+    stop_when: tuple[str, ...]
+    integration_owner: str
+    goal: str | None = None
+    accepted_plan: str | None = None
+    acceptance: tuple[str, ...] = ()
+    read_only_paths: tuple[str, ...] = ()
+    prohibited_paths: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    done_when: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    agent: AgentChoice = field(default_factory=AgentChoice)
+    budget: Budget = field(default_factory=Budget)
+    needs: Needs = field(default_factory=Needs)
+    variants: int = 1
+    risk: Risk = "normal"
+    isolation: Level | None = None
+    reproduces: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """The line that a commit of this card begins with: the goal's first line, else the slug."""
+        return (self.goal or self.slug).strip().splitlines()[0][:72]

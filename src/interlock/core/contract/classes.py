@@ -1,0 +1,30 @@
+"""The classes every team starts with, and how the team's own are laid over them."""
+
+from __future__ import annotations
+
+from interlock.core.contract.policy import TaskClass
+
+# Source: seed 000, table of task classes; the paths name what only a serial class may own (row A2).
+DEFAULT_CLASSES: tuple[TaskClass, ...] = (
+    TaskClass(name="vertical-slice", kind="parallel"),
+    TaskClass(name="tests", kind="parallel"),
+    TaskClass(name="bug-fix", kind="parallel"),
+    TaskClass(name="shared-contract", kind="serial", paths=("**/openapi.yaml", "**/openapi.json", "**/*.proto")),
+    TaskClass(name="migration", kind="serial", paths=("migrations/**", "**/migrations/**", "**/alembic/versions/**")),
+    TaskClass(
+        name="dependency-upgrade",
+        kind="serial",
+        paths=(
+            "**/package-lock.json",
+            "**/pnpm-lock.yaml",
+            "**/yarn.lock",
+            "**/uv.lock",
+            "**/poetry.lock",
+            "**/Cargo.lock",
+            "**/go.sum",
+            "**/Gemfile.lock",
+            "**/composer.lock",
+        ),
+    ),
+    TaskClass(name="cross-cutting", kind="alone"),
+)

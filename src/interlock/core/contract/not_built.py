@@ -1,0 +1,92 @@
+"""Keys of a card that are known and not built yet: refused in those words when their value is not the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interlock.core.contract.card import Card
+from interlock.core.contract.places import Places
+from interlock.core.problems import Problem
+
+_AGENT = "Write agent: {use: command, command: <the shell command that runs your agent>}."
+_PORTS = 10
+
+
+def not_built(card: Card, places: Places) -> Iterator[Problem]:
+    """One problem for each value that asks for what is not there yet, and for an agent that cannot be started.
+
+    Takes the card with the defaults of its class and policy.
+    """
+    for key, asked, value, fix in _later(card):
+        if asked:
+            yield refusal(key, value, fix, places)
+    yield from _agent(card, places)
+
+
+def refusal(key: str, value: object, fix: str, places: Places) -> Problem:
+    """The problem of a key that is known and not built yet."""
+    return Problem(
+        kind="not-built",
+        what=f"{key}: {value} is known but not built yet.",
+        why="It would be ignored, and the card would promise what nothing keeps.",
+        fix=fix,
+        where=places.where(key),
+    )
+
+
+def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
+    needs, budget = card.needs, card.budget
+    return (
+        ("acceptance", bool(card.acceptance), _list(card.acceptance), "Leave it out, and name the items in the goal."),
+        (
+            "reproduces",
+            card.reproduces is not None,
+            card.reproduces,
+            "Leave it out, and make the test one of the checks.",
+        ),
+        ("variants", card.variants != 1, card.variants, "Write variants: 1 or leave it out."),
+        ("risk", card.risk == "high", card.risk, "Write risk: normal, and have the owner look before it lands."),
+        ("isolation", card.isolation == "sealed", card.isolation, "Write isolation: worktree or leave it out."),
+        ("budget.tokens", budget.tokens is not None, budget.tokens, "Limit the time instead: budget: {wall: 45m}."),
+        ("budget.usd", budget.usd is not None, budget.usd, "Limit the time instead: budget: {wall: 45m}."),
+        (
+            "needs.ports",
+            needs.ports > _PORTS,
+            needs.ports,
+            f"A block has {_PORTS} ports of each family; ask for no more.",
+        ),
+        ("needs.browser", bool(needs.browser), _list(needs.browser), "Leave it out."),
+        (
+            "needs.services",
+            bool(needs.services),
+            _list(needs.services),
+            "Leave it out, and start services in the check.",
+        ),
+        ("needs.network", bool(needs.network), _list(needs.network), "Leave it out: the network is not cut off yet."),
+    )
+
+
+def _list(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(values)}]"
+
+
+def _agent(card: Card, places: Places) -> Iterator[Problem]:
+    agent = card.agent
+    if agent.use not in (None, "command"):
+        yield refusal("agent.use", agent.use, _AGENT, places)
+    elif agent.use == "command" and not (agent.command or "").strip():
+        yield Problem(
+            kind="missing",
+            what="The agent is a command, and the command is missing.",
+            why="There is nothing that could be started.",
+            fix=_AGENT,
+            where=places.where("agent"),
+        )
+    elif agent.use is None and agent.command is not None:
+        yield Problem(
+            kind="missing",
+            what="The agent has a command and does not say use: command.",
+            why="The command belongs to that kind of agent alone.",
+            fix=_AGENT,
+            where=places.where("agent"),
+        )

@@ -1,0 +1,98 @@
+"""The team's policy and classes as values; reading interlock.yaml and caps.txt is adapters.files' work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from interlock.core.contract.card import AgentChoice, Budget, Check, Level
+
+Kind = Literal["parallel", "serial", "alone"]
+SignOff = Literal["owner", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskClass:
+    """A class of work: how it may run beside others, and the paths that only it may own."""
+
+    name: str
+    kind: Kind
+    paths: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    agent: AgentChoice = field(default_factory=AgentChoice)
+    budget: Budget = field(default_factory=Budget)
+    isolation: Level | None = None
+    sign_off: SignOff | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Train:
+    """How changes land: the full suite on the combined tree, the batch size, and who signs off."""
+
+    checks: tuple[Check, ...] = ()
+    slots: int = 1
+    batch: int = 8
+    sign_off: SignOff = "owner"
+    rebuilds: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """A database that tasks may ask for by name."""
+
+    name: str
+    use: str
+    baseline: str
+    migrate: str | None = None
+
+
+PROTECTED_PATHS = (
+    "tasks/**",
+    ".github/**",
+    "CODEOWNERS",
+    "interlock.yaml",
+    "docs/parallel-work.md",
+    "docs/product/**",
+    "tests/conftest.py",
+)
+DEFAULT_PORTS = (("APP_PORT", 3000), ("DEBUG_PORT", 9229))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What interlock.yaml on the base says; every key has a default except the full check of the train.
+
+    ``ports`` is block 0, the main checkout's table; ``review_wip`` the ceiling over all classes (None: no
+    ceiling); ``caches`` names ignored files that a check may find in the task's own tree; ``environment``
+    names variables that agents and checks inherit beside the built-in list; times are in seconds.
+    """
+
+    train: Train = field(default_factory=Train)
+    classes: tuple[TaskClass, ...] = ()
+    ports: tuple[tuple[str, int], ...] = DEFAULT_PORTS
+    protected_paths: tuple[str, ...] = PROTECTED_PATHS
+    review_wip: int | None = None
+    databases: tuple[Database, ...] = ()
+    caches: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    workspaces: str | None = None
+    sign_commits: bool = False
+    agent: AgentChoice = field(default_factory=AgentChoice)
+    budget: Budget = field(default_factory=Budget)
+    parallel_agents: int = 8
+    warnings: tuple[str, ...] = ()
+
+    def find_class(self, name: str) -> TaskClass | None:
+        return next((known for known in self.classes if known.name == name), None)
+
+    def database(self, name: str) -> Database | None:
+        return next((known for known in self.databases if known.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """One line of tasks/caps.txt."""
+
+    class_name: str
+    cap: int
+    line: int

@@ -1,0 +1,116 @@
+"""Evidence: what a check did on one exact commit, and the proof token that it sufficed; running checks is adapters' work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+CaseState = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+CheckState = Literal["passed", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestReport:
+    """A JUnit report, counted by test identity and not from its header; ``note`` names a mismatch, if any."""
+
+    __test__ = False
+
+    cases: Mapping[str, CaseState]
+    note: str = ""
+
+    def count(self, *states: CaseState) -> int:
+        return sum(1 for state in self.cases.values() if state in states)
+
+    @property
+    def ran(self) -> int:
+        """Tests that were executed, whatever came out."""
+        return self.count("passed", "failed", "error", "xfailed", "xpassed")
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "run": self.ran,
+            "passed": self.count("passed", "xpassed"),
+            "failed": self.count("failed", "error"),
+            "skipped": self.count("skipped", "xfailed"),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """What happened when one check ran once, before any judgement.
+
+    ``exit_code`` is None when the check did not end by itself; ``report`` is None when none was expected,
+    ``report_fault`` says why an expected one could not be used (a rule id, then a sentence); ``leftovers`` are processes that it left behind
+    and that were ended; ``log`` is a path relative to the job record.
+    """
+
+    run: str
+    exit_code: int | None
+    seconds: float
+    log: str
+    tail: str
+    expected_report: bool = False
+    report: TestReport | None = None
+    report_fault: tuple[str, str] | None = None
+    timed_out: bool = False
+    leftovers: tuple[str, ...] = ()
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The judgement on one check run; ``rule`` and ``what`` are None and empty when it passed."""
+
+    run: CheckRun
+    state: CheckState
+    rule: str | None = None
+    what: str = ""
+    tests: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        report = self.run.report
+        return {
+            "run": self.run.run,
+            "state": self.state,
+            "rule": self.rule,
+            "what": self.what,
+            "exit_code": self.run.exit_code,
+            "tests": report.counts() if report else None,
+            "named": list(self.tests),
+            "note": report.note if report else "",
+            "seconds": round(self.run.seconds, 3),
+            "log": self.run.log,
+            "tail": self.run.tail,
+            "leftovers": list(self.run.leftovers),
+            "cached": self.run.cached,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Verdicts on one exact commit, bound to the card and policy they were asked by.
+
+    ``place`` says where the checks ran (a fresh tree or the task's own); ``level`` the isolation in force, and
+    ``same_user`` that an agent of the same user could have tampered with it.
+    """
+
+    subject: str
+    attempt: int
+    commit: str
+    tree: str
+    base: str
+    card_oid: str
+    policy_digest: str
+    place: Literal["fresh", "task"]
+    level: str
+    same_user: bool
+    verdicts: tuple[Verdict, ...]
+    waived: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """True when there is at least one verdict and each passed or was waived by a named person."""
+        return bool(self.verdicts) and all(
+            verdict.state == "passed" or (verdict.rule or "") in self.waived for verdict in self.verdicts
+        )

@@ -1,0 +1,1 @@
+"""Order, train and bisection as pure decisions; merging and testing are the app's work."""

@@ -1,0 +1,143 @@
+"""Attempts under their runner: start one, attach to it, read how it ended, heal what a killed runner left; running is the runner's.
+
+The whole state is in the folder: the lock held means that it runs, exit.json that it ended, started.json without
+either that its runner was killed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from interlock.host import detach, locks, logs, tree
+from interlock.host.folder import Folder, Spec
+from interlock.host.processes import MARKER, Cap
+from interlock.host.text import last_lines
+from interlock.ports import End, Launch
+
+_FIRST_WAIT: Final = 0.02
+_LONGEST_WAIT: Final = 0.2
+_TURN_SECONDS: Final = 90.0
+_STARTS: Final = 5
+_HOWS: Final = frozenset(
+    {"exited", "signalled", "wall-limit", "idle-limit", "cancelled", "stopped", "failed-to-start", "interrupted"}
+)
+
+
+class HostRuns:
+    """Attempts of this machine (ports.Runs).
+
+    ``contain`` False does without a pid namespace even where one can be had.
+    """
+
+    def __init__(self, *, contain: bool = True) -> None:
+        self._contain = contain
+
+    def run(self, folder: Path, launch: Launch) -> End:
+        """Start the attempt of this folder, or attach to it, or read how it ended; blocks to its end.
+
+        Safe to call from several processes at once: one run comes of it.  Raises OSError when the folder cannot be
+        used, LockHeld when another caller hangs for a minute and a half.
+        """
+        place = Folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        wait = _FIRST_WAIT
+        starts = 0
+        while True:
+            with locks.held(place.turn, wait=_TURN_SECONDS):
+                end = self._look(place)
+                if end is None and not locks.is_held(place.lock):
+                    starts += 1
+                    end = self._start(place, launch, starts)
+            if end is not None:
+                return end
+            time.sleep(wait)
+            wait = min(wait * 1.3, _LONGEST_WAIT)
+
+    def cancel(self, folder: Path) -> None:
+        """Ask for the attempt's end; its runner sees it within a tenth of a second, also one that starts later."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cancel").touch()
+
+    def alive(self, folder: Path) -> bool:
+        """Whether a runner holds this attempt now and has not said yet how it ended."""
+        place = Folder(folder)
+        if place.exit() is not None or not place.lock.exists():
+            return False
+        with locks.held(place.turn, wait=_TURN_SECONDS):
+            return locks.is_held(place.lock)
+
+    def _look(self, place: Folder) -> End | None:
+        """How it ended, if it did; a killed runner's attempt is cleaned up and ended here."""
+        if (shape := place.exit()) is not None:
+            return _end(shape)
+        if not place.was_started() or locks.is_held(place.lock):
+            return None
+        return self._interrupt(place)
+
+    def _interrupt(self, place: Folder) -> End:
+        leftovers = self._sweep(place)
+        if place.output.exists():
+            logs.seal(place.output, Cap())
+        place.write_exit(
+            how="interrupted",
+            tail=last_lines(place.output),
+            leftovers=leftovers,
+            message="Its runner was killed before it could write how the attempt ended.",
+        )
+        return _end(place.exit() or {"how": "interrupted"})
+
+    def _sweep(self, place: Folder) -> tuple[str, ...]:
+        """End what a killed runner left: by the run's marker, and only what is younger than the runner and of this boot."""
+        runner = place.runner()
+        here = tree.me()
+        if runner is None or runner.boot != here.boot:
+            return ()
+        try:
+            marker = place.spec().env[MARKER]
+        except (OSError, ValueError, KeyError, TypeError):
+            return ()
+        return tree.sweep(f"{MARKER}={marker}", since=runner.start)
+
+    def _start(self, place: Folder, launch: Launch, starts: int) -> End | None:
+        if starts > _STARTS:
+            place.write_exit(how="failed-to-start", message=f"Its runner was ended {_STARTS} times before it began.")
+            return self._look(place)
+        place.write_spec(_spec(launch, contain=self._contain))
+        status = detach.start("interlock.runner", [str(place.path)], log=place.runner_log)
+        if status != 0 and not place.was_started():
+            tail = last_lines(place.runner_log)
+            place.write_exit(how="failed-to-start", tail=tail, message=f"Its runner ended with {status}.")
+        return self._look(place)
+
+
+def _spec(launch: Launch, *, contain: bool) -> Spec:
+    number = launch.env.get("INTERLOCK_ATTEMPT_NUMBER", "0")
+    return Spec(
+        argv=launch.argv,
+        env={**launch.env, MARKER: secrets.token_hex(16)},
+        cwd=str(launch.cwd),
+        stdin=launch.stdin,
+        wall=launch.wall,
+        idle=launch.idle,
+        spool=launch.env.get("INTERLOCK_SPOOL"),
+        attempt=int(number) if number.isdigit() else 0,
+        contain=contain,
+    )
+
+
+def _end(shape: dict[str, Any]) -> End:
+    """The record as a value; one that was damaged counts as interrupted."""
+    how = shape.get("how")
+    code = shape.get("exit_code")
+    return End(
+        how=how if how in _HOWS else "interrupted",
+        exit_code=code if isinstance(code, int) else None,
+        seconds=float(shape.get("seconds") or 0.0),
+        tail=str(shape.get("tail") or ""),
+        leftovers=tuple(str(each) for each in shape.get("leftovers") or ()),
+        namespace=bool(shape.get("namespace")),
+        message=str(shape.get("message") or ""),
+    )

@@ -1,0 +1,315 @@
+"""Runs one long process to its end under limits, with all that comes of it; what the run was for is the caller's.
+
+The command lives below a keeper: pid 1 of a pid namespace where one can be had, a subreaper elsewhere.  When its
+starter dies, by whatever signal, the keeper ends everything.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from interlock.host import keeper, namespace, tree
+from interlock.host.ladder import Ladder, Limits
+from interlock.host.logs import Cap, Log
+
+__all__ = ["MARKER", "Cap", "Ended", "Limits", "Started", "run"]
+
+MARKER: Final = "INTERLOCK_RUN"
+"""The variable that every process of a run inherits, with a value of its own for each run."""
+
+_ROOT: Final = str(Path(__file__).resolve().parent.parent.parent)
+_KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from interlock.host.keeper import main; main()"
+_TICK: Final = 0.1
+_CHUNK: Final = 1 << 18
+_PIPE: Final = 1 << 20
+_GONE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended.
+
+    ``how`` is ``exited``, ``signalled``, ``wall-limit``, ``idle-limit``, ``failed-to-start``, ``interrupted`` (its
+    keeper was killed) or the word that ``ask`` gave.  ``exit_code`` is None unless the command ended by itself with
+    one.  ``leftovers`` were alive after the command and were ended: ``pid name``.  ``namespace`` tells whether a
+    pid namespace held it; ``written`` counts all bytes, ``cut`` tells that not all were kept.
+    """
+
+    how: str
+    exit_code: int | None
+    seconds: float
+    leftovers: tuple[str, ...] = ()
+    namespace: bool = False
+    written: int = 0
+    cut: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The command's process as this machine sees it (None when it was gone before it was seen)."""
+
+    process: tree.Identity | None
+    namespace: bool
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    log: Path,
+    stdin: bytes | None = None,
+    limits: Limits | None = None,
+    cap: Cap | None = None,
+    ask: Callable[[], str | None] = lambda: None,
+    started: Callable[[Started], None] | None = None,
+    contain: bool = True,
+) -> Ended:
+    """Run a command in a session of its own, its output in ``log``, until it and all it started are gone.
+
+    Takes the exact environment (a marker is added), standard input as bytes or none, and the limits.  ``ask`` is
+    called about ten times a second; a word from it ends the run.  Raises OSError when the log cannot be written;
+    nothing is left running then either.
+    """
+    if word := ask():
+        return Ended(how=word, exit_code=None, seconds=0.0, message="It was ended before it began.")
+    words = namespace.prefix() if contain else None
+    output = Log(log, cap or Cap())
+    try:
+        with _input(stdin) as source:
+            return _Run(output, words, limits or Limits(), ask, started).go(argv, dict(env), cwd, source)
+    finally:
+        output.close()
+
+
+def _input(stdin: bytes | None) -> IO[bytes]:
+    if stdin is None:
+        return open(os.devnull, "rb")  # noqa: PTH123 - the null device is no path of ours
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
+class _Run:
+    """One run: its pipes, its ladder and what is known so far."""
+
+    def __init__(
+        self,
+        output: Log,
+        words: tuple[str, ...] | None,
+        limits: Limits,
+        ask: Callable[[], str | None],
+        started: Callable[[Started], None] | None,
+    ) -> None:
+        self._log = output
+        self._words = words
+        self._ladder = Ladder(limits)
+        self._ask = ask
+        self._on_start = started
+        self._began = time.monotonic()
+        self._failed: int | None = None
+        self._status: int | None = None
+        self._up = False
+        self._leftovers: tuple[str, ...] = ()
+
+    def go(self, argv: Sequence[str], env: dict[str, str], cwd: Path, source: IO[bytes]) -> Ended:
+        marker = env.setdefault(MARKER, secrets.token_hex(8))
+        order = keeper.packed(list(argv), env)
+        try:
+            self._spawn(cwd, source, marker)
+        except OSError as fault:
+            return self._ended("failed-to-start", f"{fault.strerror}: {fault.filename}")
+        try:
+            with suppress(BrokenPipeError):
+                _write_all(self._control, order)
+            self._follow()
+        finally:
+            self._finish(marker)
+        return self._result(argv)
+
+    def _spawn(self, cwd: Path, source: IO[bytes], marker: str) -> None:
+        control, self._control = os.pipe()
+        self._news, status = os.pipe()
+        self._out, out = os.pipe()
+        mode = "namespace" if self._words else "subreaper"
+        keeper_argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _KEEPER, _ROOT, str(control), str(status), mode]
+        try:
+            self._keeper = subprocess.Popen(
+                [*(self._words or ()), *keeper_argv],
+                env={MARKER: marker},
+                cwd=cwd,
+                stdin=source,
+                stdout=out,
+                stderr=out,
+                pass_fds=(control, status),
+                start_new_session=True,
+            )
+        except OSError:
+            for descriptor in (self._control, self._news, self._out):
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in (control, status, out):
+                os.close(descriptor)
+        for descriptor in (self._news, self._out):
+            os.set_blocking(descriptor, False)
+        _widen(self._out)
+        _widen(self._control)  # so that writing a long command line never waits for a keeper that hangs
+
+    def _follow(self) -> None:
+        """Read output and news until the ladder says that everything is over."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            selector.register(self._news, selectors.EVENT_READ)
+            while not self._ladder.over:
+                for key, _ in selector.select(self._ladder.patience(_TICK)):
+                    if key.fd == self._news:
+                        if not self._hear():
+                            return
+                    elif not self._copy():
+                        selector.unregister(self._out)
+                self._climb()
+
+    def _copy(self) -> bool:
+        """Take what was written so far into the log; False at the end of the output."""
+        try:
+            data = os.read(self._out, _CHUNK)
+        except BlockingIOError:
+            return True
+        if data:
+            self._log.write(data)
+            self._ladder.heard()
+        return bool(data)
+
+    def _hear(self) -> bool:
+        """Take in what the keeper tells; False when it is gone."""
+        try:
+            lines = os.read(self._news, 4096).decode().splitlines()
+        except BlockingIOError:
+            return True
+        for line in lines:
+            word, _, value = line.partition(" ")
+            match word:
+                case "started":
+                    self._started()
+                case "failed":
+                    self._failed = int(value)
+                case "exited":
+                    self._status = int(value)
+                    self._ladder.exited()
+                case "empty":
+                    self._ladder.emptied()
+                case _:
+                    pass
+        return bool(lines)
+
+    def _started(self) -> None:
+        self._up = True
+        if self._on_start is not None:
+            below = tree.descendants(self._keeper.pid)
+            depth = 1 if self._words else 0
+            self._on_start(
+                Started(process=below[depth] if len(below) > depth else None, namespace=self._words is not None)
+            )
+
+    def _climb(self) -> None:
+        """Do what the ladder says is due: a signal, or naming who is left."""
+        for due in self._ladder.due(self._ask):
+            if due == "name":
+                self._leftovers = self._left()
+            else:
+                self._order(due)
+
+    def _left(self) -> tuple[str, ...]:
+        below = tree.descendants(self._keeper.pid)
+        return tuple(tree.label(who) for who in (below[1:] if self._words else below))
+
+    def _order(self, word: str) -> None:
+        with suppress(BrokenPipeError):
+            os.write(self._control, word.encode() + b"\n")
+
+    def _finish(self, marker: str) -> None:
+        """Let the keeper end everything, wait for it, and take the rest of the output."""
+        os.close(self._control)
+        try:
+            self._keeper.wait(_GONE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        if self._keeper.returncode != 0:
+            # Somebody killed the keeper: a subreaper's children are elsewhere now, a namespace is still being ended.
+            tree.sweep(f"{MARKER}={marker}")
+        try:
+            self._drain()
+        finally:
+            os.close(self._out)
+            os.close(self._news)
+
+    def _drain(self) -> None:
+        """Take what still stands in the pipe; nobody is left to write more."""
+        rest = _PIPE
+        with suppress(BlockingIOError):
+            while rest > 0 and (data := os.read(self._out, _CHUNK)):
+                self._log.write(data)
+                rest -= len(data)
+
+    def _result(self, argv: Sequence[str]) -> Ended:
+        if self._failed is not None:
+            return self._ended("failed-to-start", f"{os.strerror(self._failed)}: {argv[0]}")
+        if not self._up:
+            return self._ended("failed-to-start", "Its keeper did not start; the log says why.")
+        if self._ladder.word is not None:
+            return self._ended(self._ladder.word, self._ladder.why)
+        if self._status is None:
+            return self._ended("interrupted", "Its keeper was ended from outside.")
+        if os.WIFSIGNALED(self._status):
+            return self._ended("signalled", f"It was ended by {_signal_name(os.WTERMSIG(self._status))}.")
+        return self._ended("exited", "")
+
+    def _ended(self, how: str, message: str) -> Ended:
+        exited = self._status is not None and os.WIFEXITED(self._status)
+        return Ended(
+            how=how,
+            exit_code=os.WEXITSTATUS(self._status or 0) if exited else None,
+            seconds=time.monotonic() - self._began,
+            leftovers=self._leftovers,
+            namespace=self._words is not None,
+            written=self._log.written,
+            cut=self._log.cut,
+            message=message,
+        )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _widen(pipe: int) -> None:
+    """A larger pipe means fewer turns for a talkative command; a refusal changes nothing."""
+    import fcntl
+
+    with suppress(OSError, AttributeError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,479 @@
+"""All that the product can touch, as Protocols on one page, with the values that cross them; implementations are adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from interlock.core.contract.card import Card, Check
+from interlock.core.contract.policy import Cap, Kind, Policy
+from interlock.core.gate.caps import Lane
+from interlock.core.gate.changes import Change
+from interlock.core.gate.request import Admitted, Request
+from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.evidence import CheckRun, Evidence
+from interlock.core.job.lifecycle import Job
+from interlock.core.merge.forge import Approval, ChangeRow
+from interlock.core.merge.train import TrainState
+from interlock.core.plan import Action
+from interlock.core.problems import Problem, Refused
+
+
+# ---------------------------------------------------------------- git
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """The default branch as it stands: ``remote`` is its name (None: no remote), ``note`` what a person must know."""
+
+    remote: str | None
+    branch: str
+    oid: str
+    note: str = ""
+
+    @property
+    def ref(self) -> str:
+        return f"{self.remote}/{self.branch}" if self.remote else self.branch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The tree of one task: its folder, its branch and the repository it hangs on."""
+
+    path: Path
+    branch: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What an attempt left in its tree, as one commit on the job's last head; ``empty`` when nothing changed."""
+
+    commit: str
+    tree: str
+    empty: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where HEAD of a task's tree stands: the branch's short name, or None when detached."""
+
+    branch: str | None
+    oid: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A commit whose first parent is the base and whose further parents are the heads."""
+
+    commit: str
+    tree: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextConflict:
+    """The first head that does not merge with the base and the heads before it, and the paths that clash."""
+
+    head: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """The answer of the remote: moved to the commit, or the commit it stands on instead, or its words."""
+
+    state: Literal["landed", "moved", "rejected"]
+    oid: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blob:
+    """A file of a commit: its object name and its bytes."""
+
+    oid: str
+    data: bytes
+
+
+class Reader(Protocol):
+    """The repository at hand, only read: any ref of it, without set-up, network, index or hooks."""
+
+    def resolve_many(self, refs: Sequence[str]) -> tuple[str, ...]:
+        """The commits that refs lead to.  Raises Misuse for the first that names none."""
+        ...
+
+    def read_many(self, asked: Sequence[tuple[str, str]]) -> tuple[Blob | None, ...]:
+        """The files at (commit, path), None where there is none."""
+        ...
+
+    def changes_many(self, base: str, heads: Sequence[str]) -> Mapping[str, tuple[Change, ...] | Refused]:
+        """What each head changes against its merge base with base, or the refusal where that cannot be told."""
+        ...
+
+    def branches(self, base: str) -> Mapping[str, str]:
+        """agent/* branches, local before remote, that are not merged into base: name → commit."""
+        ...
+
+
+class Repo(Reader, Protocol):
+    """The trusted mirror of the repository; git never runs in a task's tree (facts/isolation §5.3)."""
+
+    @property
+    def common_dir(self) -> Path: ...
+    @property
+    def top(self) -> Path: ...
+    def refresh(self) -> Base:
+        """Fetch the remote into the mirror and tell its default branch.  Raises GitFailed, or UnknownBase."""
+        ...
+
+    def last_base(self) -> Base:
+        """The default branch as of the last fetch, without touching the network."""
+        ...
+
+    def read(self, commit: str, path: str) -> bytes | None: ...
+    def blob_oid(self, commit: str, path: str) -> str | None: ...
+    def files(self, commit: str, under: str = "") -> tuple[str, ...]: ...
+    def tree_of(self, commit: str) -> str: ...
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """What head changes against its merge base with base.  Raises NoMergeBase."""
+        ...
+
+    def is_ancestor(self, old: str, new: str) -> bool: ...
+    def agent_branches(self) -> Mapping[str, str]:
+        """agent/* branches of the remote that are not merged into the default branch: name → oid."""
+        ...
+
+    def landed_slugs(self, commit: str) -> frozenset[str]:
+        """Slugs of cards whose work is in the history of a commit, whoever landed it."""
+        ...
+
+    def commit_work(self, place: Place, *, parent: str, message: str, author: Author, sign: bool, keep: str) -> Work:
+        """Commit the whole tree of a task (tracked and untracked, not ignored) from outside, as one commit on parent.
+
+        The task's branch and index are moved to it; commits that the agent made stay reachable at the ref ``keep``.
+        """
+        ...
+
+    def head_of(self, place: Place) -> Head: ...
+    def import_branch(self, branch: str) -> str: ...
+    def merge(self, base: str, heads: Sequence[str], *, message: str) -> Merged | TextConflict: ...
+    def fresh_tree(self, commit: str, path: Path) -> AbstractContextManager[Path]:
+        """A tree of exactly this commit at path, made new and taken away afterwards."""
+        ...
+
+    def equals_commit(self, place: Place, commit: str, *, known: Iterable[str], caches: Sequence[str]) -> bool: ...
+    def extra_files(self, place: Place) -> tuple[str, ...]:
+        """Untracked and ignored paths of a task's tree, folders with a trailing slash."""
+        ...
+
+    def rebase_place(self, place: Place, *, head: str, onto: str, keep: str) -> tuple[str, ...]:
+        """Put the merge of head into onto in the task's tree, its branch at onto; gives the paths left with clash marks."""
+        ...
+
+    def keep(self, ref: str, oid: str) -> None: ...
+    def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing: ...
+    def land(self, base: Base, oid: str) -> Landing:
+        """Move the remote's default branch from base.oid to oid, and only from there."""
+        ...
+
+
+# ---------------------------------------------------------------- files of the contract
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFile:
+    """A card file read from a base or from the folder at hand: the card, or the problems that keep it from being one.
+
+    ``draft`` is the card as far as it could be read, and ``spoiled`` the keys that could not, so that everything
+    else that is wrong with it can be told at once.
+    """
+
+    slug: str
+    file: str
+    card: Card | None
+    problems: tuple[Problem, ...]
+    oid: str = ""
+    positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    draft: Card | None = None
+    spoiled: frozenset[str] = frozenset()
+
+
+class ContractFiles(Protocol):
+    """Readers of cards, caps and policy; every problem at once, with file, line and column."""
+
+    def card(self, data: bytes, file: str, slug: str, oid: str = "") -> CardFile: ...
+    def caps(self, data: bytes, file: str) -> tuple[tuple[Cap, ...], tuple[Problem, ...]]: ...
+    def policy(self, data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]: ...
+
+
+# ---------------------------------------------------------------- history
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandingRow:
+    """One change that landed: the commit and tree on the default branch, the tree that was tested, its evidence."""
+
+    job: str
+    slug: str
+    train: int
+    commit: str
+    tree: str
+    tested_tree: str
+    evidence: int
+    at: float
+
+
+class Store(Protocol):
+    """The durable history.  Each write is one transaction; a repeated step returns the event it wrote before."""
+
+    def begin_sync(self) -> int:
+        """The number to hand to ``sync_caps``; take it before the fetch."""
+        ...
+
+    def sync_caps(
+        self, number: int, base: str, caps: Sequence[Cap], kinds: Mapping[str, Kind], ceiling: int | None
+    ) -> bool:
+        """Take over caps, kinds and ceiling as read from a base that was fetched after ``begin_sync`` gave the number.
+
+        True: they are in force.  False: another fetch was taken over in between and says something else; begin
+        again with a new number and a new fetch.  So whatever is in force was fetched after what it replaced.
+        """
+        ...
+
+    def admit(self, request: Request) -> Admitted:
+        """Decide and take the slot in one transaction; a job that was admitted already is answered again.
+
+        Raises Refused.
+        """
+        ...
+
+    def lanes(self) -> tuple[Lane, ...]: ...
+    def ceiling(self) -> int | None: ...
+    def pause(self, class_name: str, by: str, why: str = "") -> None:
+        """Let nothing of the class start from now on.  Raises Refused (class) when the class is not known."""
+        ...
+
+    def resume(self, class_name: str, by: str = "") -> None: ...
+    def job(self, job: str) -> Job: ...
+    def find(self, slug: str) -> Job | None:
+        """The open job of a slug, else its newest, else None; a job id is found as well."""
+        ...
+
+    def jobs(self, *, open_only: bool = True) -> tuple[Job, ...]: ...
+    def landed_slugs(self) -> frozenset[str]: ...
+    def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
+        """Write one event and the state it leads to, in one transaction.
+
+        For ``job.published`` the proof is derived again from the evidence of its head; a ``policy_digest`` in the
+        data binds it to that policy.  What lands is written by ``land`` alone.  Raises IllegalTransition, UnknownJob, Stale when ``expect`` is not the
+        subject's revision any more, or Refused when the evidence does not suffice.
+        """
+        ...
+
+    def event(self, subject: str, attempt: int, step: str) -> Event | None: ...
+    def events(self, subject: str | None = None, *, after: int = 0) -> tuple[Event, ...]: ...
+    def add_evidence(self, evidence: Evidence) -> int: ...
+    def evidence(self, subject: str, *, commit: str | None = None) -> tuple[tuple[int, Evidence], ...]: ...
+    def cached_run(self, key: str) -> CheckRun | None: ...
+    def cache_run(self, key: str, run: CheckRun) -> None: ...
+    def train(self) -> TrainState | None:
+        """The train that has neither landed nor dissolved."""
+        ...
+
+    def trains(self) -> tuple[TrainState, ...]: ...
+    def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
+        """Record that a train landed: its event, each landing with its evidence, each job's end, in one transaction.
+
+        Raises Refused (tree-mismatch, stale-evidence, sign-off, or the rule of a check) when the evidence of a
+        landing does not prove the landed tree on the train's base.
+        """
+        ...
+
+    def landings(self) -> tuple[LandingRow, ...]: ...
+    def changes(self, *, open_only: bool = True) -> tuple[ChangeRow, ...]: ...
+    def approve(self, job: str, commit: str, by: str) -> None: ...
+    def approvals(self, job: str) -> tuple[Approval, ...]: ...
+    def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------- isolation
+class Blocks(Protocol):
+    """Blocks of ports, in one registry per machine that processes and users share."""
+
+    def claim(
+        self, owner: str, families: Mapping[str, int], *, wanted: int | None = None
+    ) -> tuple[int, dict[str, int]]:
+        """The lowest block whose ports are all free, held for owner (idempotent).  Block 0 is never given."""
+        ...
+
+    def release(self, owner: str) -> None: ...
+
+
+class Workspaces(Protocol):
+    """Trees of tasks at one isolation level."""
+
+    @property
+    def level(self) -> str: ...
+    def path_for(self, slug: str, job: str) -> Path: ...
+    def check_free(self, slug: str, path: Path) -> None:
+        """Raise Refused (name-taken) when a branch, ref or folder is in the way; nothing is made."""
+        ...
+
+    def create(self, job: str, slug: str, base: str, path: Path) -> Place:
+        """Make tree and branch at base, or heal a half-made one of the same job; done when it returns."""
+        ...
+
+    def exists(self, place: Place) -> bool: ...
+    def occupants(self, path: Path) -> tuple[str, ...]:
+        """Live processes whose working directory lies inside: ``pid name``; unreadable counts as occupied."""
+        ...
+
+    def snapshot(self, place: Place, ref: str) -> SnapshotTaken: ...
+    def remove(self, place: Place, ref: str) -> None:
+        """Take the tree away after its snapshot; the folder goes to the trash, the branch by expected value."""
+        ...
+
+    def restore(self, ref: str, place: Place) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotTaken:
+    """What a snapshot holds: its ref and commit, the paths beyond the branch, and ignored ones that were too large."""
+
+    ref: str
+    oid: str
+    modified: tuple[str, ...]
+    untracked: tuple[str, ...]
+    ignored: tuple[str, ...]
+    left_out: tuple[str, ...]
+    detached: tuple[str, ...]
+
+
+class Databases(Protocol):
+    """One kind of database that tasks can have a copy of."""
+
+    def branch(self, baseline: Path, target: Path) -> dict[str, str]:
+        """A copy of the baseline for one task; gives DATABASE_NAME and DATABASE_URL."""
+        ...
+
+
+# ---------------------------------------------------------------- processes
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One attempt to start: argv, exact environment, where, the prompt, and the limits in seconds."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    stdin: bytes | None = None
+    wall: float = 3600.0
+    idle: float = 900.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How an attempt's process ended.
+
+    ``how``: ``exited`` by itself, ``signalled``, one of the limits, ``cancelled``, ``stopped`` through
+    interlock-task, ``failed-to-start``, or ``interrupted`` when its runner died with it.
+    """
+
+    how: Literal[
+        "exited", "signalled", "wall-limit", "idle-limit", "cancelled", "stopped", "failed-to-start", "interrupted"
+    ]
+    exit_code: int | None
+    seconds: float
+    tail: str
+    leftovers: tuple[str, ...] = ()
+    namespace: bool = False
+    message: str = ""
+
+
+class Runs(Protocol):
+    """Attempts under their runner process, which outlives us."""
+
+    def run(self, folder: Path, launch: Launch) -> End:
+        """Start the attempt of this folder, or attach to it, or read how it ended (idempotent); blocks to its end."""
+        ...
+
+    def cancel(self, folder: Path) -> None: ...
+    def alive(self, folder: Path) -> bool: ...
+
+
+class Agents(Protocol):
+    """How the agent of a card is started."""
+
+    def launch(self, card: Card, prompt: str, place: Place, env: Mapping[str, str], folder: Path) -> Launch: ...
+
+
+class Checks(Protocol):
+    """Runs one check in a tree and reads its report."""
+
+    def run(self, check: Check, tree: Path, env: Mapping[str, str], log: Path) -> CheckRun: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What an agent said through interlock-task; ``at`` in seconds since the epoch, by the agent's own clock."""
+
+    number: int
+    verb: Literal["stop", "scope-request", "attach", "note"]
+    text: str
+    data: Mapping[str, Any]
+    at: float
+
+
+class Records(Protocol):
+    """The files of the job records."""
+
+    def job(self, job: str) -> Path: ...
+    def attempt(self, job: str, number: int) -> Path: ...
+    def spool(self, job: str) -> Path: ...
+    def messages(self, job: str, attempt: int) -> tuple[Message, ...]: ...
+    def lock(self, name: str, *, wait: float | None) -> AbstractContextManager[None]: ...
+
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+
+
+class Engine(Protocol):
+    """Carries actions out, each once, and survives a crash between their steps."""
+
+    def start(self, action: Action) -> None: ...
+    def running(self) -> frozenset[str]: ...
+    def wait(self, timeout: float) -> None:
+        """Until an action ends or the time is over."""
+        ...
+
+    def failures(self) -> Mapping[str, str]:
+        """Actions of this process that ended with a fault: id → last lines.  Each is told once."""
+        ...
+
+    def close(self) -> None:
+        """Let go; what runs is interrupted as by a crash."""
+        ...
+
+
+# ---------------------------------------------------------------- the bundle
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a use case may touch; made by wiring, handed in first."""
+
+    repo: Repo
+    files: ContractFiles
+    store: Store
+    blocks: Blocks
+    workspaces: Workspaces
+    databases: Mapping[str, Databases]
+    runs: Runs
+    agents: Agents
+    checks: Checks
+    records: Records
+    clock: Clock
+    narrate: Callable[[str], None]
+    new_id: Callable[[], str]

@@ -1,0 +1,67 @@
+"""Bisection names the guilty change or pair, lets the older one land, and asks for few probes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.core.merge.bisect import Green, Guilty, Probe, RedBase, bisect
+
+
+def search(members, is_green):
+    """Run a bisection to its end; gives the answer and the sets that were tested."""
+    results: dict[tuple[str, ...], bool] = {}
+    asked = []
+    while isinstance(answer := bisect(members, results), Probe):
+        assert answer.members not in results, "a set is never asked for twice"
+        asked.append(answer.members)
+        results[answer.members] = is_green(set(answer.members))
+    return answer, asked
+
+
+def test_all_green_needs_one_run():
+    answer, asked = search(["a", "b", "c"], lambda _: True)
+    assert Green() == answer
+    assert [("a", "b", "c")] == asked
+
+
+def test_red_alone_is_named_with_no_partner():
+    answer, _ = search(["a", "b", "c", "d", "e"], lambda members: "d" not in members)
+    assert Guilty("d", ()) == answer
+
+
+def test_of_a_pair_the_later_is_guilty_and_the_older_its_partner():
+    answer, _ = search(["a", "b", "c", "d", "e"], lambda members: not {"b", "d"} <= members)
+    assert Guilty("d", ("b",)) == answer
+
+
+def test_three_that_are_red_only_together_are_all_named():
+    answer, _ = search(["a", "b", "c"], lambda members: not {"a", "b", "c"} <= members)
+    assert Guilty("c", ("a", "b")) == answer
+
+
+def test_a_red_base_blames_no_member():
+    answer, _ = search(["a", "b"], lambda _: False)
+    assert RedBase() == answer
+
+
+@given(size=st.integers(2, 12), data=st.data())
+def test_any_pair_is_found_within_the_bound(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    pair = sorted(data.draw(st.sets(st.sampled_from(members), min_size=2, max_size=2)))
+    answer, asked = search(members, lambda chosen: not set(pair) <= chosen)
+    assert Guilty(pair[1], (pair[0],)) == answer
+    assert len(asked) <= 2 * size.bit_length() + 3
+
+
+@given(size=st.integers(1, 12), data=st.data())
+def test_any_single_culprit_is_found(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    culprit = data.draw(st.sampled_from(members))
+    answer, _ = search(members, lambda chosen: culprit not in chosen)
+    assert Guilty(culprit, ()) == answer
+
+
+@pytest.mark.parametrize("green", [True, False])
+def test_one_member(green):
+    answer, _ = search(["a"], lambda members: green or not members)
+    assert (Green() if green else Guilty("a", ())) == answer

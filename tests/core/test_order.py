@@ -1,0 +1,68 @@
+"""The landing order: dependencies before their dependants, else the oldest first, and nothing that must wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.lives import job_in
+
+from interlock.core.job.lifecycle import Job, State
+from interlock.core.merge.order import train_order
+
+
+def ready(slug: str, age: int, **parts: str) -> Job:
+    return replace(job_in(State.READY, slug), admitted_at=float(age), **parts)  # type: ignore[arg-type]
+
+
+def slugs(jobs: tuple[Job, ...]) -> list[str]:
+    return [job.slug for job in jobs]
+
+
+def test_the_oldest_lands_first() -> None:
+    jobs = [ready("c", 3), ready("a", 1), ready("b", 2)]
+    assert slugs(train_order(jobs, frozenset(), {})) == ["a", "b", "c"]
+    assert slugs(train_order(jobs, frozenset(), {}, limit=2)) == ["a", "b"]
+
+
+def test_a_dependency_lands_before_its_dependant_however_young() -> None:
+    jobs = [ready("old", 1), ready("young", 9)]
+    assert slugs(train_order(jobs, frozenset(), {"old": ("young",)})) == ["young", "old"]
+
+
+def test_what_is_not_ready_or_held_stays_and_so_does_what_depends_on_it() -> None:
+    others = [job_in(state, "x") for state in State if state is not State.READY]
+    jobs = [*others, ready("b", 2), ready("h", 3, held="ana")]
+    assert slugs(train_order(jobs, frozenset(), {"b": ("x",)})) == []
+    assert slugs(train_order(jobs, frozenset(), {"b": ("h",)})) == []
+    assert slugs(train_order(jobs, frozenset({"x"}), {"b": ("x",)})) == ["b"]
+
+
+def test_a_circle_lands_nothing_and_ends() -> None:
+    jobs = [ready("a", 1), ready("b", 2), ready("c", 3)]
+    assert slugs(train_order(jobs, frozenset(), {"a": ("b",), "b": ("a",)})) == ["c"]
+
+
+names = st.sampled_from("abcdef")
+
+
+@given(
+    st.dictionaries(names, st.integers(0, 3), min_size=1),
+    st.frozensets(names),
+    st.dictionaries(names, st.lists(names, max_size=2).map(tuple)),
+    st.none() | st.integers(0, 6),
+)
+def test_order_for_any_input(
+    ages: dict[str, int], landed: frozenset[str], needs: dict[str, tuple[str, ...]], limit: int | None
+) -> None:
+    jobs = [ready(slug, age) for slug, age in ages.items()]
+    order = train_order(jobs, landed, needs, limit)
+    assert order == train_order(list(reversed(jobs)), landed, needs, limit), "The input's order does not matter."
+    found = slugs(order)
+    assert len(set(found)) == len(found) <= (len(jobs) if limit is None else min(limit, len(jobs)))
+    for place, slug in enumerate(found):
+        assert set(needs.get(slug, ())) <= landed | set(found[:place])
+    whole = slugs(train_order(jobs, landed, needs))
+    for slug in ages.keys() - set(whole):
+        assert not set(needs[slug]) <= landed | set(whole), "Nobody is left behind who could land."

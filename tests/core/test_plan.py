@@ -1,0 +1,204 @@
+"""The one brain, asked again after every event of simulated lives: the same answer, never too many agents, and an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.lives import admitted, event, job_in
+
+from interlock.core.job.events import Event
+from interlock.core.job.lifecycle import Job, State, fold
+from interlock.core.merge.order import train_order
+from interlock.core.merge.train import Member, fold_train
+from interlock.core.plan import Action, Snapshot, plan, subject_of
+
+BASE: dict[str, Any] = {"base": "b1", "candidate": "c1", "tree": "t1", "diff": "d1", "evidence": 1, "runs": 1}
+MOST_TROUBLE = 3  # interruptions of a job, and rebuilds of a train, before a person is asked
+
+
+@dataclass
+class World:
+    """Histories of jobs and trains, and what becomes of the actions that the plan asks for."""
+
+    needs: dict[str, tuple[str, ...]]
+    agents: int
+    batch: int
+    draw: st.DrawFn
+    jobs: dict[str, list[Event]] = field(default_factory=dict)
+    trains: list[list[Event]] = field(default_factory=list)
+
+    def snapshot(self) -> Snapshot:
+        jobs = tuple(fold(history) for history in self.jobs.values())
+        trains = [fold_train(history) for history in self.trains]
+        return Snapshot(
+            jobs=jobs,
+            train=next((train for train in trains if train.phase not in ("landed", "dissolved")), None),
+            next_train=len(trains) + 1,
+            landed_slugs=frozenset(job.slug for job in jobs if job.state is State.LANDED),
+            depends_on=self.needs,
+            parallel_agents=self.agents,
+        )
+
+    def write(self, subject: str, kind: str, attempt: int = 0, actor: str = "interlock", **data: object) -> None:
+        history = self.trains[-1] if subject.startswith("train:") else self.jobs[subject]
+        history.append(event(subject, kind, attempt=attempt, actor=actor, **data))
+
+    def carry_out(self, action: Action) -> None:
+        """Write what a real action may write: its success, or the trouble that chance makes of it."""
+        match action.kind:
+            case "isolate":
+                self.write(action.subject, "job.isolated")
+            case "attempt":
+                self.attempt(action)
+            case "verify":
+                self.write(action.subject, self.choose("job.verified", "job.verified", "job.waits"))
+            case "publish":
+                self.write(action.subject, self.choose("job.published", "job.published", "job.waits"))
+            case "train-open":
+                self.open(action)
+            case "train-test":
+                self.test(action)
+            case "train-land":
+                self.land(action)
+
+    def attempt(self, action: Action) -> None:
+        job = fold(self.jobs[action.subject])
+        if job.state is State.ISOLATED:
+            self.write(job.id, "attempt.started", action.number)
+            return
+        outcomes = ["attempt.worked", "attempt.worked", "attempt.ended", "attempt.interrupted"]
+        kind = self.choose(*outcomes[: 3 if job.interruptions >= MOST_TROUBLE else 4])
+        self.write(job.id, kind, action.number)
+
+    def open(self, action: Action) -> None:
+        seen = self.snapshot()
+        order = train_order(seen.jobs, seen.landed_slugs, seen.depends_on, limit=self.batch)
+        assert order, "A train is opened only for somebody."
+        members = [Member(job=job.id, slug=job.slug, head="h1", owner="@ana").as_json() for job in order]
+        self.trains.append([event(action.subject, "train.opened", base="b1", members=members)])
+
+    def test(self, action: Action) -> None:
+        train = fold_train(self.trains[-1])
+        if self.choose("green", "green", "red") == "green":
+            self.write(action.subject, "train.tested", **BASE)
+            self.write(action.subject, "train.signed", actor="@ana", diff="d1")
+            return
+        guilty = self.choose(*(member.job for member in train.members))
+        self.write(guilty, "job.waits")
+        self.write(action.subject, "train.left", jobs=[guilty])
+
+    def land(self, action: Action) -> None:
+        train = fold_train(self.trains[-1])
+        if train.rebuilds < MOST_TROUBLE and self.choose("moved", "landed", "landed") == "moved":
+            self.write(action.subject, "train.rebuild", base="b2")
+            return
+        self.write(action.subject, "train.landed", landed=[])
+        for member in train.members:
+            self.write(member.job, "job.landed")
+
+    def choose(self, *options: str) -> str:
+        return self.draw(st.sampled_from(options))
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    slugs = [f"s{number}" for number in range(draw(st.integers(0, 6)))]
+    needs = {
+        slug: tuple(draw(st.lists(st.sampled_from(slugs[:place]), max_size=2, unique=True)))
+        for place, slug in enumerate(slugs)
+        if place
+    }
+    world = World(needs=needs, agents=draw(st.integers(1, 4)), batch=draw(st.integers(1, 4)), draw=draw)
+    world.jobs = {f"j-{slug}": [admitted(slug, slot=place)] for place, slug in enumerate(slugs, 1)}
+    return world
+
+
+def check(seen: Snapshot) -> tuple[Action, ...]:
+    """What holds of every plan, whatever the snapshot."""
+    actions = plan(seen)
+    assert plan(seen) == actions, "Asked twice, it answers the same."
+    assert len({action.id for action in actions}) == len(actions)
+    running = [job.id for job in seen.jobs if job.state is State.RUNNING]
+    agents = {action.subject for action in actions if action.kind == "attempt"}
+    assert set(running) <= agents, "What runs is always carried on."
+    assert len(agents) <= max(seen.parallel_agents, len(running))
+    return actions
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_every_simulated_life_comes_to_an_end_without_ever_being_over(data: st.DataObject) -> None:
+    world = data.draw(worlds())
+    world.draw = data.draw  # type: ignore[assignment]
+    left = 40 * len(world.jobs) + 5
+    while actions := check(world.snapshot()):
+        left -= 1
+        assert left > 0, "It does not end."
+        world.carry_out(data.draw(st.sampled_from(actions)))
+    end = world.snapshot()
+    assert all(job.state in (State.LANDED, State.WAITING, State.READY) for job in end.jobs)
+    for job in end.jobs:
+        if job.state is State.READY:
+            assert not set(world.needs[job.slug]) <= end.landed_slugs, "Nobody who could land is left standing."
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_an_action_keeps_its_name_until_it_moved_its_subject(data: st.DataObject) -> None:
+    """Whatever else happens, an action that was not carried out is asked for again under the same id."""
+    world = data.draw(worlds())
+    world.draw = data.draw  # type: ignore[assignment]
+    for _ in range(25):
+        before = check(world.snapshot())
+        if not before:
+            return
+        chosen = data.draw(st.sampled_from(before))
+        world.carry_out(chosen)
+        after = {action.id for action in check(world.snapshot())}
+        if not chosen.kind.startswith("train"):
+            others = [action for action in before if action.subject != chosen.subject and action.kind != "attempt"]
+            assert {action.id for action in others} <= after
+
+
+def test_new_attempts_wait_for_room_and_the_oldest_is_first() -> None:
+    jobs = (job_in(State.RUNNING, "a"), job_in(State.ISOLATED, "b"), job_in(State.ISOLATED, "c"))
+    for agents, expected in ((1, ["j-a"]), (2, ["j-a", "j-b"]), (9, ["j-a", "j-b", "j-c"])):
+        actions = check(Snapshot(jobs=jobs, parallel_agents=agents))
+        assert [action.subject for action in actions] == expected
+    assert [action.id for action in check(Snapshot(jobs=jobs, parallel_agents=9))] == [
+        "attempt:j-a:1",
+        "attempt:j-b:1",
+        "attempt:j-c:1",
+    ]
+
+
+def test_more_agents_than_the_machine_takes_are_carried_on_and_no_new_one_starts() -> None:
+    jobs = (*(job_in(State.RUNNING, slug) for slug in "abc"), job_in(State.ISOLATED, "d"))
+    assert [action.subject for action in check(Snapshot(jobs=jobs, parallel_agents=2))] == ["j-a", "j-b", "j-c"]
+
+
+def test_nothing_is_due_for_who_waits_or_has_ended() -> None:
+    jobs: tuple[Job, ...] = tuple(
+        job_in(state, state.value) for state in (State.WAITING, State.LANDED, State.ABANDONED)
+    )
+    assert check(Snapshot(jobs=jobs)) == ()
+
+
+def test_a_tested_train_waits_for_its_owners_and_opens_no_second_one() -> None:
+    job = job_in(State.READY)
+    member = Member(job=job.id, slug=job.slug, head="h1", owner="@ana").as_json()
+    history = [event("train:1", "train.opened", base="b1", members=[member]), event("train:1", "train.tested", **BASE)]
+    assert check(Snapshot(jobs=(job,), train=fold_train(history), next_train=2)) == ()
+    history.append(event("train:1", "train.signed", actor="@ana", diff="d1"))
+    (action,) = check(Snapshot(jobs=(job,), train=fold_train(history), next_train=2))
+    assert (action.kind, action.id, action.subject, action.number) == ("train-land", "train-land:1:3", "train:1", 1)
+
+
+def test_an_id_says_whom_its_action_is_about() -> None:
+    jobs = tuple(job_in(state, state.value) for state in (State.ADMITTED, State.ISOLATED, State.WORKED, State.READY))
+    actions = check(Snapshot(jobs=jobs))
+    assert {action.kind for action in actions} == {"isolate", "attempt", "verify", "train-open"}
+    assert [subject_of(action.id) for action in actions] == [action.subject for action in actions]

@@ -1,0 +1,94 @@
+"""Which checks are one plain pytest command, and that a report option changes nothing else of them."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from interlock.core.gate.recognise import pytest_command, with_report
+
+PLAIN = [
+    "pytest",
+    "  pytest -q  ",
+    "pytest -q tests/billing",
+    'pytest -k "a and (b or c)" tests',
+    "pytest -k 'x; y | z'",
+    "pytest 'tests/test_a.py::test_b[1-x]'",
+    "pytest -- tests",
+    "python -m pytest -q",
+    "python3 -m pytest",
+    "python3.11 -W -m pytest tests",
+    "python -X -m pytest",
+    ".venv/bin/pytest tests",
+    "./.venv/bin/python -m pytest",
+    "/usr/bin/python3 -m pytest",
+    "uv run pytest -q",
+    "uv run --frozen --no-sync pytest",
+    "uv run python -m pytest",
+    "py.test",
+    r"pytest tests/a\ b",
+    "pytest $TESTS",
+]
+OTHER = [
+    "",
+    "make test",
+    "pytest && true",
+    "pytest || true",
+    "pytest; echo ok",
+    "pytest | tee log",
+    "pytest > log",
+    "pytest 2>&1",
+    "pytest &",
+    "pytest\necho",
+    "pytest $(echo tests)",
+    "pytest `echo tests`",
+    "(pytest)",
+    "cd x && pytest",
+    "FOO=1 pytest",
+    "time pytest",
+    "pytester",
+    "pytest-watch",
+    "python -m pytester",
+    "python -m pytest_cov",
+    "python pytest",
+    "echo pytest",
+    "npm test -- pytest",
+    "pytest 'open",
+    'pytest "open',
+    "uv run --with x pytest",
+]
+
+
+@pytest.mark.parametrize("run", PLAIN)
+def test_a_plain_pytest_command_takes_a_report_and_stays_what_it_was(run: str) -> None:
+    command = pytest_command(run)
+    assert command is not None
+    assert command.takes_report
+    words = shlex.split(with_report(run, shlex.quote("/a b/r.xml")))
+    assert words.count("--junitxml=/a b/r.xml") == 1
+    assert "--" not in words or words.index("--junitxml=/a b/r.xml") < words.index("--")
+    words.remove("--junitxml=/a b/r.xml")
+    assert words == shlex.split(run)
+
+
+@pytest.mark.parametrize("run", OTHER)
+def test_anything_else_is_left_alone(run: str) -> None:
+    assert pytest_command(run) is None
+    with pytest.raises(ValueError, match="no report"):
+        with_report(run, "r.xml")
+
+
+@pytest.mark.parametrize(
+    ("run", "path"),
+    [
+        ("pytest --junitxml=out/r.xml", "out/r.xml"),
+        ("pytest -q --junit-xml out/r.xml tests", "out/r.xml"),
+        ("pytest --junitxml=$OUT", None),
+        ("pytest -p no:junitxml", None),
+    ],
+)
+def test_a_report_that_the_command_names_itself_is_used_and_not_overridden(run: str, path: str | None) -> None:
+    command = pytest_command(run)
+    assert command is not None
+    assert (command.own_report, command.takes_report) == (path, False)

@@ -1,0 +1,82 @@
+"""host.commands: deadlines that hold whatever the command leaves behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from interlock.host.commands import TimedOut, run
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+def test_output_and_code_are_kept() -> None:
+    done = run(["sh", "-c", "printf out; printf err >&2; exit 3"], env=ENV)
+    assert (done.code, done.out, done.error) == (3, b"out", "err")
+
+
+def test_input_larger_than_a_pipe_comes_back_whole() -> None:
+    data = os.urandom(3_000_000)
+    assert run(["cat"], env=ENV, stdin=data).out == data
+
+
+def test_slow_reader_gets_all_of_its_input() -> None:
+    data = b"x" * 400_000
+    done = run(["sh", "-c", "sleep 2.3; wc -c"], env=ENV, stdin=data, seconds=20)
+    assert done.out.strip() == b"400000"
+
+
+def test_deadline_kills_the_whole_group(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    with pytest.raises(TimedOut):
+        run(["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"], env=ENV, seconds=0.5)
+    child = int(mark.read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline, "the child of the command outlived it"
+        time.sleep(0.02)
+
+
+def test_grandchild_in_another_session_cannot_hang_a_killed_command(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    start = time.monotonic()
+    with pytest.raises(TimedOut):
+        run(["sh", "-c", f"setsid sleep 20 & echo $! > {mark}; sleep 20"], env=ENV, seconds=0.5)
+    assert time.monotonic() - start < 5
+    os.kill(int(mark.read_text()), 9)
+
+
+def test_daemon_that_holds_the_pipe_does_not_delay_the_answer(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    start = time.monotonic()
+    done = run(["sh", "-c", f"setsid sleep 20 & echo $! > {mark}; echo ready"], env=ENV, seconds=30)
+    assert (done.code, done.out) == (0, b"ready\n")
+    assert time.monotonic() - start < 8
+    os.kill(int(mark.read_text()), 9)
+
+
+def test_command_has_a_session_and_so_no_terminal_of_ours() -> None:
+    done = run(["sh", "-c", "ps -o sid= -p $$; echo $$"], env=ENV)
+    session, pid = done.text.split()
+    assert session == pid
+
+
+def test_closed_standard_input_by_default() -> None:
+    assert run(["cat"], env=ENV).out == b""
+
+
+def test_only_named_descriptors_are_inherited(tmp_path: Path) -> None:
+    with (tmp_path / "f").open("w") as wanted, (tmp_path / "g").open("w") as other:
+        os.set_inheritable(other.fileno(), True)
+        done = run(["sh", "-c", "ls /proc/self/fd"], env=ENV, pass_fds=[wanted.fileno()])
+        seen = set(done.text.split())
+        assert str(wanted.fileno()) in seen
+        assert str(other.fileno()) not in seen
+
+
+def test_missing_program_is_an_error_of_its_own() -> None:
+    with pytest.raises(FileNotFoundError):
+        run(["interlock-no-such-program"], env=ENV)

@@ -1,0 +1,134 @@
+"""Write the JSON Schemas of cards, policies and events into schema/ from the core's types; ``--check`` only compares."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from interlock.core.contract.card import Card
+from interlock.core.contract.policy import Policy
+from interlock.core.job.events import Event
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "schema"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, Any]
+
+# What a file may say differently from the type that it becomes: units as people write them, short forms, names as keys.
+_DURATION: Final[Schema] = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^(?=.)(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?$"},
+    ],
+    "description": "Seconds, or 90s, 10m, 1h30m.",
+}
+_COUNT: Final[Schema] = {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^\d+(\.\d+)?[kKmM]$"}],
+    "description": "A number, or 400k, 1.5M.",
+}
+_UNITS: Final = {"timeout": _DURATION, "wall": _DURATION, "idle": _DURATION, "tokens": _COUNT}
+_TARGET: Final[Schema] = {"anyOf": [{"type": "number"}, *_DURATION["anyOf"][1:]]}
+
+
+def card_schema() -> Schema:
+    """tasks/<slug>.yaml."""
+    schema = _file_schema(TypeAdapter(Card).json_schema(), "Task card")
+    properties = schema["properties"]
+    schema["properties"] = {"slug": properties.pop("slug"), "class": properties.pop("class_name"), **properties}
+    schema["properties"]["slug"]["pattern"] = "^[a-z0-9][a-z0-9-]{0,40}$"
+    schema["required"] = ["slug", "class", "owned_paths", "checks", "stop_when", "integration_owner"]
+    schema["anyOf"] = [{"required": ["accepted_plan"]}, {"required": ["goal", "done_when"]}]
+    return schema
+
+
+def policy_schema() -> Schema:
+    """interlock.yaml."""
+    schema = _file_schema(TypeAdapter(Policy).json_schema(), "Policy")
+    properties, parts = schema["properties"], schema["$defs"]
+    del properties["warnings"]
+    for key, part in (("classes", "TaskClass"), ("databases", "Database")):
+        del parts[part]["properties"]["name"]
+        properties[key] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
+    del parts["TaskClass"]["required"]
+    parts["Database"]["required"] = ["use", "baseline"]
+    port = {"type": "integer", "minimum": 1, "maximum": 65_535}
+    properties["ports"] = {
+        "type": "object",
+        "propertyNames": {"pattern": "^[A-Z_][A-Z0-9_]*$"},
+        "additionalProperties": port,
+    }
+    properties["targets"] = {"type": "object", "additionalProperties": _TARGET}
+    return schema
+
+
+def event_schema() -> Schema:
+    """One event of the history, as ``show --json`` gives it."""
+    return {"$schema": DIALECT, **_tidy(TypeAdapter(Event).json_schema()), "title": "Event"}
+
+
+def _file_schema(schema: Schema, title: str) -> Schema:
+    """The schema of a file that becomes this type: no unknown keys, no nulls, short forms allowed."""
+    tidied: Schema = _tidy(schema)
+    for part in (tidied, *tidied.get("$defs", {}).values()):
+        part["additionalProperties"] = False
+        for name, value in part["properties"].items():
+            part["properties"][name] = {**_UNITS[name]} if name in _UNITS else value
+    check = tidied["$defs"]["Check"]
+    tidied["$defs"]["Check"] = {"anyOf": [{"type": "string", "minLength": 1}, check]}
+    return {"$schema": DIALECT, **tidied, "title": title}
+
+
+def _tidy(value: Any) -> Any:
+    """The same without generated titles, nulls and defaults of null; long lines of docstrings joined."""
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "anyOf" in value and {"type": "null"} in value["anyOf"]:
+        inner = [item for item in value["anyOf"] if item != {"type": "null"}]
+        rest = {key: item for key, item in value.items() if key not in ("anyOf", "default")}
+        value = {**rest, **(inner[0] if len(inner) == 1 else {"anyOf": inner})}
+    tidied = {key: _tidy(item) for key, item in value.items() if not (key == "title" and isinstance(item, str))}
+    if isinstance(tidied.get("description"), str):
+        tidied["description"] = " ".join(tidied["description"].split())
+    return tidied
+
+
+SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
+    "card.json": card_schema,
+    "policy.json": policy_schema,
+    "event.json": event_schema,
+}
+
+
+def text_of(name: str) -> str:
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+def stale() -> list[str]:
+    """The schemas whose file is missing or differs from what the core says now."""
+    return [
+        name for name in SCHEMAS if not (FOLDER / name).is_file() or (FOLDER / name).read_text("utf-8") != text_of(name)
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Write what is stale, or with ``--check`` name it; 1 when something is stale."""
+    names = stale()
+    if arguments == ["--check"]:
+        for name in names:
+            print(f"schema/{name} is stale: run make docs.", file=sys.stderr)
+        return 1 if names else 0
+    FOLDER.mkdir(exist_ok=True)
+    for name in names:
+        (FOLDER / name).write_text(text_of(name), encoding="utf-8")
+        print(f"wrote schema/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
