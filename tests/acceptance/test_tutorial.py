@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.long
 def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
     config = tmp_path / "gitconfig"
     config.write_text("[user]\n\tname = Ana\n\temail = ana@example.org\n", encoding="utf-8")

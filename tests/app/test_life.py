@@ -332,3 +332,19 @@ def test_tests_that_a_person_let_go_may_land(world, town):
     assert {"tests-removed": "ana"} == dict(evidence.waived)
     assert Path(town().job("a").workspace).exists()
     assert number
+
+
+def test_a_remote_that_is_gone_makes_the_job_wait_and_resume_goes_on(world, town):
+    world.card("a", command=write("a/new.txt"))
+    world.push()
+    town().dispatch("a")
+    away = world.remote.with_suffix(".away")
+    world.remote.rename(away)
+    town().run()
+    assert "git" == town().rule("a")
+    assert "remote.git" in town().job("a").waiting.what
+    away.rename(world.remote)
+    decide.resume(town().ports, "a", "ana")
+    town().run()
+    assert State.LANDED == town().job("a").state
+    assert 1 == town().job("a").attempt

@@ -1,5 +1,7 @@
 """Bisection names the guilty change or pair, lets the older one land, and asks for few probes."""
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,9 @@ from hypothesis import strategies as st
 from interlock.core.merge.bisect import Green, Guilty, Probe, RedBase, bisect
 
 
-def search(members, is_green):
-    """Run a bisection to its end; gives the answer and the sets that were tested."""
-    results: dict[tuple[str, ...], bool] = {}
+def search(members, is_green, *, alone=()):
+    """Run a bisection to its end; gives the answer and the sets that were tested beside those known green alone."""
+    results: dict[tuple[str, ...], bool] = {(member,): True for member in alone}
     asked = []
     while isinstance(answer := bisect(members, results), Probe):
         assert answer.members not in results, "a set is never asked for twice"
@@ -65,3 +67,28 @@ def test_any_single_culprit_is_found(size, data):
 def test_one_member(green):
     answer, _ = search(["a"], lambda members: green or not members)
     assert (Green() if green else Guilty("a", ())) == answer
+
+
+@given(size=st.integers(2, 8), data=st.data())
+def test_a_pair_is_found_sooner_when_each_is_known_green_alone(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    pair = sorted(data.draw(st.sets(st.sampled_from(members), min_size=2, max_size=2)))
+    answer, asked = search(members, lambda chosen: not set(pair) <= chosen, alone=members)
+    assert Guilty(pair[1], (pair[0],)) == answer
+    pairs = size * (size - 1) // 2
+    assert len(asked) <= 3 + pairs.bit_length()
+
+
+def test_of_five_known_green_alone_a_pair_takes_six_runs_at_most_with_the_landing():
+    members = list("abcde")
+    for first, second in combinations(members, 2):
+        answer, asked = search(members, lambda chosen, pair={first, second}: not pair <= chosen, alone=members)
+        assert Guilty(second, (first,)) == answer
+        rest = tuple(member for member in members if member != second)
+        assert len({*asked, rest}) <= 6
+
+
+def test_three_known_green_alone_and_in_pairs_are_all_named():
+    members = list("abcd")
+    answer, _ = search(members, lambda chosen: not {"a", "b", "d"} <= chosen, alone=members)
+    assert Guilty("d", ("a", "b")) == answer

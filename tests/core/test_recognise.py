@@ -29,6 +29,8 @@ PLAIN = [
     "py.test",
     r"pytest tests/a\ b",
     "pytest $TESTS",
+    "FOO=1 pytest",
+    "PYTHONPATH=src A=b python -m pytest -q",
 ]
 OTHER = [
     "",
@@ -45,7 +47,8 @@ OTHER = [
     "pytest `echo tests`",
     "(pytest)",
     "cd x && pytest",
-    "FOO=1 pytest",
+    "FOO=$(date) pytest",
+    "FOO=1; pytest",
     "time pytest",
     "pytester",
     "pytest-watch",

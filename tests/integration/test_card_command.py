@@ -78,7 +78,7 @@ def test_every_reason_of_a_card_that_cannot_even_be_read_is_told(world: World) -
     text = world.cli("card", "check", code=1).stdout
     assert "tasks/bad.yaml:3:9: checks is not a list. [shape]" in text
     assert 'fix: Write checks: ["npm test"].' in text
-    assert text.splitlines()[-1] == "next: mend them, then interlock card check"
+    assert text.splitlines()[-1] == "next: interlock card check"
 
 
 def test_a_plan_has_to_be_on_the_base_or_at_hand_with_here(world: World) -> None:

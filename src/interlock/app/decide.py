@@ -16,6 +16,10 @@ from interlock.ports import Ports
 WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped"})
 BACK_TO_TRAIN: Final = frozenset({"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"})
 REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
+NEEDS_AN_ANSWER: Final = frozenset(
+    {"agent-stopped", "empty-diff", "agent-failed", "idle-limit", "wall-limit", "head-moved", "interrupted"}
+)
+NEEDS_A_TREE: Final = frozenset({"workspace-missing", "no-agent"})
 ATTEMPTS_DEFAULT: Final = 3
 
 
@@ -166,17 +170,18 @@ def resume(ports: Ports, slug: str, actor: str) -> Job:
     """Go on with a job that waits for something other than an answer: a missing folder, a stop, the train."""
     job = _waiting(ports, slug)
     rule = job.waiting.rule if job.waiting else ""
+    data: dict[str, Any] = {}
     if rule in BACK_TO_TRAIN:
-        kind, data = "job.back-to-ready", {}
-    elif rule in ("workspace-missing", "no-agent") or (rule in ("cancelled", "internal") and job.head is None):
-        kind, data = "job.isolated", _tree_again(ports, job)
-    elif job.head:
-        kind, data = "job.verify-again", {}
-    else:
+        kind = "job.back-to-ready"
+    elif rule in NEEDS_AN_ANSWER:
         raise Misuse(
             f"{job.slug} waits for an answer ({rule}): {job.waiting.what if job.waiting else ''}",
             hint=f"interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
         )
+    elif rule in NEEDS_A_TREE or job.head is None:
+        kind, data = "job.isolated", _tree_again(ports, job)
+    else:
+        kind = "job.verify-again"
     ports.store.record(NewEvent(subject=job.id, step=f"resume:{job.rev}", kind=kind, actor=actor, data=data))
     return ports.store.job(job.id)
 

@@ -9,7 +9,7 @@ from interlock.app.base import View, card_file, fresh_view, last_view
 from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record
 from interlock.app.landing import land_candidate
 from interlock.app.publish import prove
-from interlock.app.together import check_together
+from interlock.app.together import check_together, green_alone
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
 from interlock.core.job.lifecycle import Job, State
@@ -113,9 +113,12 @@ def _search(ports: Ports, view: View, train: TrainState) -> bool:
     members = {member.job: member for member in train.members}
     waived = _waivers(ports, train)
     tested: dict[tuple[str, ...], tuple[Merged, tuple[Verdict, ...]]] = {}
+    alone: dict[tuple[str, ...], bool] = {}
     runs = 0
     while True:
-        green = {probe: _is_green(verdicts, waived) for probe, (_, verdicts) in tested.items()}
+        if len(tested) == 1:
+            alone = {(job,): True for job in green_alone(ports, view, train, tuple(members))}
+        green = alone | {probe: _is_green(verdicts, waived) for probe, (_, verdicts) in tested.items()}
         answer = bisect(tuple(members), green)
         match answer:
             case Probe(members=probe):

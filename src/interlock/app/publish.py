@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from interlock.app.base import View, fresh_view
+from interlock.core.gate.changes import Change
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.verified import Verified, derive
-from interlock.core.problems import Refusal
+from interlock.core.problems import Refusal, Refused
 from interlock.ports import Ports
 
 SHOWN = 5
@@ -46,10 +47,12 @@ def overlapping(ports: Ports, view: View, job: Job) -> dict[str, list[str]]:
     Compared with published changes, with verified ones that were admitted earlier, and with agent branches on
     the remote that were started elsewhere, so that of two at least one waits.
     """
-    mine = _paths(ports, view, job.head or "")
+    others = _others(ports, job)
+    mine = {change.path for change in ports.repo.changes(view.base.oid, job.head or "")}
+    found = ports.repo.changes_many(view.base.oid, [head for _, head in others])
     shared: dict[str, list[str]] = {}
-    for branch, head in _others(ports, job):
-        for path in sorted(mine & _paths(ports, view, head)):
+    for branch, head in others:
+        for path in sorted(mine & _paths(found[head])):
             shared.setdefault(path, []).append(branch)
     return shared
 
@@ -70,8 +73,9 @@ def _earlier(other: Job, job: Job) -> bool:
     return (other.admitted_at, other.id) < (job.admitted_at, job.id)
 
 
-def _paths(ports: Ports, view: View, head: str) -> set[str]:
-    return {change.path for change in ports.repo.changes(view.base.oid, head)}
+def _paths(changes: tuple[Change, ...] | Refused) -> set[str]:
+    """The paths of another branch's changed set; one without a common ancestor can never merge, and shares nothing."""
+    return set() if isinstance(changes, Refused) else {change.path for change in changes}
 
 
 def _wait_for_owner(ports: Ports, job: Job, shared: dict[str, list[str]]) -> None:

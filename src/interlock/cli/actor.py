@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import click
@@ -24,3 +24,8 @@ def default_actor() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
+
+
+def as_owner(name: str, owners: Container[str]) -> str:
+    """The owner that a name means: cards write ``@ana`` where a login is ``ana``."""
+    return f"@{name}" if name not in owners and f"@{name}" in owners else name

@@ -111,7 +111,7 @@ def new(
     card = NewCard(
         slug=slug,
         class_name=class_name,
-        owner=owner or f"@{default_actor()}",
+        owner=owner or f"@{default_actor().removeprefix('@')}",
         goal=goal,
         owned_paths=owns,
         checks=checks,
@@ -123,11 +123,13 @@ def new(
     path = f"tasks/{slug}.yaml"
     _write_new(repo.top / path, text)
     blanks = blanks_of(text)
+    lines = [f"wrote {path}"]
     if blanks:
-        then = f"fill in the {blanks} blanks in {path}, then interlock card check {slug} --here"
+        lines.append(f"Blanks to fill in there, each marked FILL IN: {blanks}.")
+        then = f"interlock card check {slug} --here"
     else:
         then = f"git add {path} && git commit -m 'Add card {slug}' && git push && interlock dispatch {slug}"
-    face.answer({"slug": slug, "file": path, "blanks": blanks}, [f"wrote {path}"], then=then)
+    face.answer({"slug": slug, "file": path, "blanks": blanks}, lines, then=then)
     return 0
 
 
@@ -176,11 +178,11 @@ def _lines(report: CardReport, source: Source) -> list[str]:
 def _next(report: CardReport, slugs: tuple[str, ...], here: bool) -> str | None:
     again = " ".join(("interlock card check", *slugs, *(("--here",) if here else ())))
     if not report.ready:
-        return f"mend them, then {again}"
+        return again
     if not report.order:
         return "interlock card new SLUG --class vertical-slice"
     if here:
-        return "git add tasks && git commit -m 'Add cards' && git push, then interlock dispatch --ready"
+        return "git add tasks && git commit -m 'Add cards' && git push && interlock dispatch --ready"
     return f"interlock dispatch {' '.join(report.order)}"
 
 

@@ -39,5 +39,9 @@ def command(face: Face, slugs: tuple[str, ...], landed: bool, approve: bool, act
             results.append(done.as_json())
             lines.append(f"{done.job.slug}: taken away; the snapshot is {done.snapshot.ref or 'not needed'}.")
             lines += [f"  kept in it: {path}" for path in done.as_json()["kept"][:10]]
-    face.answer({"results": results}, lines, then=f"interlock restore {names[0]}" if names and not code else None)
+    face.answer(
+        {"results": results},
+        lines or ["No job that landed has a tree here."],
+        then=f"interlock restore {names[0]}" if names and not code else None,
+    )
     return code

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import click
 
 from interlock.cli.actor import actor_option
+from interlock.cli.names import shown
 from interlock.cli.render import Face, refusal_lines, verb
 from interlock.core.job.ids import branch_of
 from interlock.core.problems import Misuse
@@ -36,6 +39,8 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
             f"--adopt takes {branch_of(slugs[0])}, the branch of the card.",
             hint=f"git push origin {adopt}:{branch_of(slugs[0])}",
         )
+    for slug in slugs:
+        _refuse_no_slug(slug)
     ports = open_ports(narrate=face.say)
     names = (*slugs, *(slug for slug in (ready_slugs(ports, fresh_view(ports)) if ready else ()) if slug not in slugs))
     results = dispatch(ports, names, actor, adopt=adopt)
@@ -60,3 +65,12 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
     admitted = [result for result in results if result.job]
     face.answer(shape, lines, then="interlock run" if admitted else None)
     return 0 if len(admitted) == len(results) else 1
+
+
+def _refuse_no_slug(name: str) -> None:
+    """A path or a file name is a slip of the hand, not a card that is missing."""
+    if not name or "/" in name or name.endswith(".yaml"):
+        slug = PurePath(name).name.removesuffix(".yaml") or "SLUG"
+        raise Misuse(
+            f"{shown(name) or 'An empty text'} is no slug of a card.", hint=f"interlock dispatch {shown(slug)}"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from interlock.cli.render import Face, since, verb
+from interlock.cli.ways import way_on
 
 
 @click.command("inbox")
@@ -21,8 +22,9 @@ def command(face: Face) -> int:
         lines.append(f"  {item['what']}")
         lines += [f"  | {line}" for line in item["tail"].splitlines()[-10:]]
         lines.append(f"  {item['ask']}")
-    answer = f"interlock decide {asked[0]['slug']} …" if asked and asked[0]["job"] else "interlock sign-off"
-    face.answer(
-        {"needs_a_person": list(asked)}, lines or ["Nothing waits for a person."], then=answer if asked else None
-    )
+    then = None
+    if asked:
+        first = asked[0]
+        then = way_on(first["slug"], first["rule"]) if first["job"] else "interlock sign-off"
+    face.answer({"needs_a_person": list(asked)}, lines or ["Nothing waits for a person."], then=then)
     return 1 if asked else 0

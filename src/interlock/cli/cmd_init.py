@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from interlock.cli.render import Face, verb
+from interlock.core.problems import Misuse
 
 
 @click.command("init")
@@ -29,7 +31,7 @@ def command(face: Face, yes: bool) -> int:
         return 0
     for path, text in files.items():
         face.say(f"--- {path}\n{text}")
-    if not (yes or face.json) and not click.confirm("Write these files?", default=True, err=True):
+    if not (yes or face.json) and not _confirmed():
         face.answer({"written": []}, ["Nothing was written."])
         return 1
     for path, text in files.items():
@@ -38,9 +40,18 @@ def command(face: Face, yes: bool) -> int:
     face.answer(
         {"written": list(files), "check": found.check},
         [f"wrote {path}" for path in files],
-        then=f"git add {names} && git commit -m 'Add Interlock policy' && git push, then interlock card new SLUG",
+        then=f"git add {names} && git commit -m 'Add Interlock policy' && git push",
     )
     return 0
+
+
+def _confirmed() -> bool:
+    try:
+        return click.confirm("Write these files?", default=True, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise Misuse("There is nobody to ask, so nothing was written.", hint="interlock init --yes") from None
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from interlock.cli.render import Face, since, verb
+from interlock.cli.ways import way_on
+from interlock.core.job.lifecycle import OPEN, Job
 
 
 @click.command("show")
@@ -28,7 +30,17 @@ def command(face: Face, slug: str) -> int:
             tests = verdict["tests"]
             counts = f"{tests['passed']} of {tests['run']} tests passed" if tests else "exit code only"
             lines.append(f"  {verdict['state']}: {verdict['run']} ({counts}, commit {evidence['commit'][:12]})")
-    lines += [f"  {event['when']}  {event['kind']}  {event['text']}" for event in shown.history]
+    lines += [
+        f"  {event['when']}  {event['kind']}  {event['actor']}  {event['text']}".rstrip() for event in shown.history
+    ]
     lines.append(f"  record  {shown.record}")
-    face.answer(shown.as_json(), lines, then=f"interlock logs {slug}")
+    face.answer(shown.as_json(), lines, then=_next(job))
     return 0
+
+
+def _next(job: Job) -> str | None:
+    if job.waiting:
+        return way_on(job.slug, job.waiting.rule)
+    if job.attempt:
+        return f"interlock logs {job.slug}"
+    return "interlock run" if job.state in OPEN else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.actor import actor_option
+from interlock.cli.actor import actor_option, as_owner
 from interlock.cli.render import Face, verb
 
 
@@ -19,7 +19,9 @@ def command(face: Face, actor: str) -> int:
     from interlock.app.sign_off import sign_off
     from interlock.wiring import open_ports
 
-    train = sign_off(open_ports(narrate=face.say), actor)
+    ports = open_ports(narrate=face.say)
+    asked = ports.store.train()
+    train = sign_off(ports, as_owner(actor, asked.unsigned if asked else ()))
     missing = list(train.unsigned)
     shape = {"train": train.number, "phase": train.phase, "candidate": train.candidate, "waits_for": missing}
     said = f"Train {train.number} waits for {', '.join(missing)}." if missing else f"Train {train.number} may land."

@@ -30,5 +30,5 @@ def command(face: Face, slug: str) -> int:
             f"{verdict.state}: {verdict.run.run}" + (f" ({verdict.rule}): {verdict.what}" if verdict.rule else "")
         )
         lines += [f"  | {line}" for line in verdict.run.tail.splitlines()[-10:]] if verdict.state != "passed" else []
-    face.answer(result.as_json(), lines, then="interlock run")
+    face.answer(result.as_json(), lines, then="interlock run" if result.passed else f"interlock show {slug}")
     return 0 if result.passed else 1

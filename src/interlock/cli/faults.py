@@ -1,7 +1,9 @@
-"""A fault of ours: a log file with versions and traceback, and the exit code 3; errors a person can mend are in render."""
+"""How a call ends that no verb could answer: a fault of ours, an interruption, a wrong call; other errors are in render."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import platform
 import sys
@@ -9,6 +11,9 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import NoReturn
+
+import click
 
 from interlock import __version__
 
@@ -21,9 +26,32 @@ def write_fault(fault: BaseException) -> int:
     )
     path = _log_folder() / f"fault-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     path.write_text(head + text, encoding="utf-8")
-    print(f"error: a fault of Interlock itself: {type(fault).__name__}: {fault}", file=sys.stderr)
+    message = f"a fault of Interlock itself: {type(fault).__name__}: {fault}"
+    _print_json("internal", message, f"The log is {path}; please report it.")
+    print(f"error: {message}", file=sys.stderr)
     print(f"\nhint: the log is {path}; please report it.", file=sys.stderr)
     return 3
+
+
+def leave_interrupted() -> NoReturn:
+    """End at once with 130: what runs in threads is healed by the next call, so nothing waits for it."""
+    print("interrupted: the same call goes on where it was.", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(130)
+
+
+def tell_misuse(misuse: click.ClickException) -> None:
+    """A wrong call as click tells it, and as JSON where that was asked for."""
+    context = getattr(misuse, "ctx", None)
+    _print_json("misuse", misuse.format_message(), f"{context.command_path} --help" if context else "interlock --help")
+    misuse.show()
+
+
+def _print_json(code: str, message: str, hint: str) -> None:
+    if "--json" in sys.argv[1:]:
+        print(json.dumps({"code": code, "message": message, "hint": hint}, indent=2))
 
 
 def _log_folder() -> Path:

@@ -20,7 +20,7 @@ DAY: Final = {
 }
 MORE: Final = {
     "demo": ("cmd_demo", "The whole life of tasks, refusals included, in a temporary repository."),
-    "init": ("cmd_init", "Propose interlock.yaml, caps and a first card for this repository."),
+    "init": ("cmd_init", "Propose interlock.yaml and caps for this repository."),
     "doctor": ("cmd_doctor", "Test what this machine can do, feature by feature."),
     "caps": ("cmd_caps", "Show, propose, pause, drain and resume the caps of classes."),
     "scope": ("cmd_scope", "Judge changed files against a card."),
@@ -83,12 +83,14 @@ def main() -> None:
     """Run the command line; a fault of ours ends with 3 and a log file, an interruption with 130."""
     try:
         cli.main(prog_name="interlock", standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        from interlock.cli.faults import leave_interrupted
+
+        leave_interrupted()
     except click.ClickException as misuse:
-        misuse.show()
+        from interlock.cli.faults import tell_misuse
+
+        tell_misuse(misuse)
         sys.exit(misuse.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

@@ -6,26 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 from interlock.app import attempt, integrate, isolate, publish, verify
+from interlock.app.or_wait import or_wait
 from interlock.core.plan import Action
 from interlock.ports import Ports
 
 Step = tuple[str, Callable[[Ports, str, int], Any]]
 
-# A train goes on by itself as far as it can; each step looks whether it is due, and does nothing when it is not.
-_OPEN: Step = ("open", lambda ports, _, number: integrate.open_train(ports, number))
-_TEST: Step = ("test", lambda ports, _, number: integrate.prove_train(ports, number))
-_LAND: Step = ("land", lambda ports, _, number: integrate.land_train(ports, number))
 
-# Each step takes and gives plain JSON only (facts/engine: a dataclass raises after its side effect).
+def _step(name: str, carry_out: Callable[[Ports, str, int], Any]) -> Step:
+    return name, or_wait(carry_out)
+
+
+# A train goes on by itself as far as it can; each step looks whether it is due, and does nothing when it is not.
+_OPEN = _step("open", lambda ports, _, number: integrate.open_train(ports, number))
+_TEST = _step("test", lambda ports, _, number: integrate.prove_train(ports, number))
+_LAND = _step("land", lambda ports, _, number: integrate.land_train(ports, number))
+
+# Each step takes and gives plain JSON only: a dataclass would raise after its side effect.
 STEPS: dict[str, tuple[Step, ...]] = {
-    "isolate": (("isolate", lambda ports, subject, _: isolate.isolate_step(ports, subject)),),
-    "attempt": (
-        ("start", attempt.start),
-        ("run", attempt.follow),
-        ("settle", attempt.settle),
-    ),
-    "verify": (("verify", lambda ports, subject, _: verify.verify_step(ports, subject)),),
-    "publish": (("publish", lambda ports, subject, _: publish.publish_step(ports, subject)),),
+    "isolate": (_step("isolate", lambda ports, subject, _: isolate.isolate_step(ports, subject)),),
+    "attempt": (_step("start", attempt.start), _step("run", attempt.follow), _step("settle", attempt.settle)),
+    "verify": (_step("verify", lambda ports, subject, _: verify.verify_step(ports, subject)),),
+    "publish": (_step("publish", lambda ports, subject, _: publish.publish_step(ports, subject)),),
     "train-open": (_OPEN, _TEST, _LAND),
     "train-test": (_TEST, _LAND),
     "train-land": (_LAND,),

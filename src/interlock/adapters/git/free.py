@@ -51,7 +51,7 @@ def outside(found: Found, path: Path) -> None:
                 "isolation",
                 f"The tree {path} would lie inside the repository {inner}.",
                 "Test runners and module maps of the main checkout would find the task's files too.",
-                "Set workspaces in interlock.yaml to a folder outside the repository.",
+                "Choose a folder outside the repository.",
             )
 
 

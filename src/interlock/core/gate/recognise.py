@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# pytest, python -m pytest, uv run pytest, .venv/bin/pytest and .venv/bin/python -m pytest, each with options after it.
+# pytest, python -m pytest, uv run pytest, .venv/bin/pytest and .venv/bin/python -m pytest, each with options after it,
+# and with values of the environment before it.
 _PYTEST = re.compile(
-    r"\s*(?:uv\s+run\s+(?:--?[\w-]+(?:=\S+)?\s+)*)?(?:[\w.~/-]*/)?"
+    r"\s*(?:[A-Za-z_]\w*=[^\s'\"]*\s+)*(?:uv\s+run\s+(?:--?[\w-]+(?:=\S+)?\s+)*)?(?:[\w.~/-]*/)?"
     r"(?:pytest|py\.test|python[\d.]*\s+(?:-[A-Za-z]+\s+)*?-m\s+pytest)(?=\s|$)"
 )
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)

@@ -72,7 +72,7 @@ def _tree(facts: Facts) -> Outcome | None:
             facts,
             "head-moved",
             f"HEAD is not on {facts.branch}: it is {where}. The commits are kept; nothing is removed.",
-            f"Check out {facts.branch} in the task's folder with the work on it, then decide again; or abandon the job.",
+            f"Put HEAD back (git switch {facts.branch} in the task's folder), then retry with a hypothesis; or abandon it.",
         )
     return None
 

@@ -1,14 +1,22 @@
 """Who makes a train red: the next set to test, or the guilty change with its partners; running the suite is app's work.
 
-Plain bisection, seed 000's semantic conflict: two changes green alone and red together are a pair.
+Two changes green alone and red together are a pair (seed 000's semantic conflict).  Where every member is known to be
+green alone, each probe halves the pairs that are possible; otherwise plain bisection finds the member or the group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
 
 Set = tuple[str, ...]
+
+MOST_SPLIT: Final = 8
+"""Members up to which every subset is weighed as a probe; beyond, bisection asks for few enough."""
+ALONE_WEIGHT: Final = 20
+"""How much likelier a change that is red by itself is taken to be than a given pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +50,18 @@ Answer = Probe | Green | RedBase | Guilty
 def bisect(members: Sequence[str], green: Mapping[Set, bool]) -> Answer:
     """What the results so far say about members in landing order.
 
-    ``green`` maps each tested set to its result.  Asking again with the results of the probes asked for ends
-    after at most about 2·log2(n) + 3 probes.  The later member of a pair is the guilty one, so the older lands.
+    ``green`` maps each tested set to its result.  Asking again with the results of the probes asked for ends.
+    The later member of a pair is the guilty one, so the older lands.
     """
     everyone = tuple(members)
     if everyone not in green:
         return Probe(everyone)
     if green[everyone]:
         return Green()
+    if green.get(()) is False:
+        return RedBase()
+    if pairs := _possible_pairs(everyone, green):
+        return _blame(pairs[0], green) if len(pairs) == 1 else _split(everyone, pairs, green)
     first_red = _first_red(everyone, green)
     if isinstance(first_red, Probe):
         return first_red
@@ -57,6 +69,34 @@ def bisect(members: Sequence[str], green: Mapping[Set, bool]) -> Answer:
     return _alone(before, culprit, green) or _partners(before, culprit, green)
 
 
+# ---------------------------------------------------------------- a pair
+def _possible_pairs(everyone: Set, green: Mapping[Set, bool]) -> list[Set]:
+    """Pairs that explain every result, inside each red set and inside no green one; none while a member is unproven."""
+    if len(everyone) > MOST_SPLIT or not all(green.get((member,)) for member in everyone):
+        return []
+    results = [(frozenset(tested), passed) for tested, passed in green.items()]
+    pairs = combinations(everyone, 2)
+    return [pair for pair in pairs if all((set(pair) <= tested) != passed for tested, passed in results)]
+
+
+def _blame(pair: Set, green: Mapping[Set, bool]) -> Answer:
+    """The only pair left is guilty once it was seen red."""
+    return Guilty(pair[1], pair[:1]) if pair in green else Probe(pair)
+
+
+def _split(everyone: Set, pairs: list[Set], green: Mapping[Set, bool]) -> Probe:
+    """The set that halves the pairs best; of equal ones the largest, since a large green set may land."""
+
+    def worst(probe: Set) -> tuple[int, int]:
+        inside = sum(1 for pair in pairs if set(pair) <= set(probe))
+        return max(inside, len(pairs) - inside), -len(probe)
+
+    sizes = range(len(everyone), 0, -1)
+    probes = (probe for size in sizes for probe in combinations(everyone, size) if probe not in green)
+    return Probe(min(probes, key=worst))
+
+
+# ---------------------------------------------------------------- a member or a larger group
 def _first_red(everyone: Set, green: Mapping[Set, bool]) -> int | Probe:
     """The index of the member whose prefix is the shortest red one."""
     low, high = 0, len(everyone)
@@ -78,13 +118,11 @@ def _alone(before: Set, culprit: str, green: Mapping[Set, bool]) -> Answer | Non
         return None
     if before:
         return Guilty(culprit, ())
-    if () not in green:
-        return Probe(())
-    return Guilty(culprit, ()) if green[()] else RedBase()
+    return Guilty(culprit, ()) if () in green else Probe(())
 
 
 def _partners(before: Set, culprit: str, green: Mapping[Set, bool]) -> Answer:
-    """The earlier members that the culprit is red with: one where it is red with that one alone, else all that may matter."""
+    """The earlier members that the culprit is red with: one where that is enough, else all that may matter."""
     low, high = 0, len(before)
     while high - low > 1:
         middle = (low + high) // 2

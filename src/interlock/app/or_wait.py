@@ -1,0 +1,45 @@
+"""A step that is refused, or fails for a reason a person can mend, makes its job or train wait under that rule's own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from interlock.app.blame import dissolve
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import OPEN, State
+from interlock.core.problems import BadInput, InterlockError
+from interlock.core.rules import RULES
+from interlock.ports import Ports
+
+Step = Callable[[Ports, str, int], Any]
+
+
+def or_wait(step: Step) -> Step:
+    """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell."""
+
+    @wraps(step)
+    def run(ports: Ports, subject: str, number: int) -> Any:
+        try:
+            return step(ports, subject, number)
+        except InterlockError as fault:
+            _wait(ports, subject, fault)
+            return {"waits": fault.code}
+
+    return run
+
+
+def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
+    rule = fault.code if fault.code in RULES else "internal"
+    what = "; ".join(f"{p.where}: {p.what}" for p in fault.problems) if isinstance(fault, BadInput) else fault.message
+    ask = f"{fault.hint} Then resume.".strip() if fault.hint else "Mend the cause, then resume."
+    if subject.startswith("train:"):
+        train = ports.store.train()
+        if train is not None and f"train:{train.number}" == subject:
+            dissolve(ports, train, rule, what, ask)
+        return
+    job = ports.store.job(subject)
+    if job.state in OPEN and job.state is not State.WAITING:
+        data = {"rule": rule, "what": what, "ask": ask}
+        ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))

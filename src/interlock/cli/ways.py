@@ -1,0 +1,26 @@
+"""The command that answers what a job waits for; the rules are in core, what each command does in app."""
+
+from __future__ import annotations
+
+from typing import Final
+
+RESUMED: Final = frozenset(
+    {"no-agent", "workspace-missing", "cancelled", "internal"}
+    | {"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"}
+)
+JUDGED_AGAIN: Final = frozenset(
+    {"outside", "read-only", "prohibited", "protected", "symlink", "submodule", "card-changed"}
+)
+
+
+def way_on(slug: str, rule: str) -> str:
+    """What a person types next, once the cause is mended where there is one to mend."""
+    if rule == "agent-stopped":
+        return f"interlock decide {slug} ANSWER"
+    if rule == "file-overlap":
+        return f"interlock decide {slug} --accept"
+    if rule in RESUMED:
+        return f"interlock resume {slug}"
+    if rule in JUDGED_AGAIN:
+        return f"interlock decide {slug} --again"
+    return f"interlock retry {slug} --hypothesis TEXT"
