@@ -118,3 +118,22 @@ def test_stop_ends_the_whole_tree_and_keeps_the_work(world):
     (job,) = world.ask("status")["jobs"]
     assert ("waiting", "cancelled") == (job["state"], job["waits_for"])
     assert "half\n" == Path(job["workspace"], "a/x").read_text()
+
+
+def test_a_stop_while_supervisor_and_runner_are_dead_is_heard(world):
+    ran = world.root / "ran"
+    mark = f"sleep 34{os.getpid()}"
+    world.card("a", command=f"echo ran >> {ran}; {mark}")
+    world.push()
+    world.cli("dispatch", "a")
+    first = start_run(world)
+    wait_for(lambda: processes_with(mark), "the agent's start")
+    (runner,) = [p for p in processes_with("interlock.runner") if str(world.root) in " ".join(p.cmdline())]
+    kill(first)
+    runner.kill()
+    wait_for(lambda: not processes_with(mark), "the agent's end")
+    world.cli("stop", "a", "--reason", "wrong way")
+    world.cli("run")
+    (job,) = world.ask("status")["jobs"]
+    assert ("waiting", "cancelled", 1) == (job["state"], job["waits_for"], job["attempt"])
+    assert "ran\n" == ran.read_text()

@@ -14,6 +14,8 @@ import pytest
 
 from interlock.testing.world import World
 
+pytestmark = pytest.mark.long
+
 
 def last(text: str) -> str:
     return text.splitlines()[-1]
@@ -38,13 +40,13 @@ def test_a_wrong_call_is_told_as_json_where_that_is_asked_for(
     assert World(tmp_path).cli(*words, code=2).stdout == ""
 
 
-@pytest.mark.parametrize("name", ["../x", "tasks/x.yaml", "x.yaml", "/x", ""])
+@pytest.mark.parametrize("name", ["../x", "tasks/x.yaml", "x.yaml", "/x", "", "a b", "ü", "x" * 200])
 def test_a_path_is_no_slug(tmp_path: Path, name: str) -> None:
     world = World.make(tmp_path)
     world.push()
     told = json.loads(world.cli("dispatch", name, "--json", code=2).stdout)
     assert "is no slug of a card" in told["message"]
-    assert told["hint"] == ("interlock dispatch x" if name else "interlock dispatch SLUG")
+    assert told["hint"] == ("interlock dispatch x" if len(name) < 20 and "x" in name else "interlock dispatch SLUG")
 
 
 def test_init_with_nobody_to_ask_says_so_and_writes_nothing(tmp_path: Path) -> None:
@@ -81,6 +83,7 @@ def test_an_interrupted_run_ends_at_once_and_the_next_call_goes_on(tmp_path: Pat
     assert "Traceback" not in told
     world.cli("run")
     assert json.loads(world.cli("show", "slow", "--json").stdout)["attempt"] == 1
+    assert "has no attempt 9" in world.cli("logs", "slow", "--attempt", "9", code=2).stderr
     assert json.loads(world.cli("train", "show", "--json").stdout)["landed"][0]["slug"] == "slow"
 
 

@@ -265,16 +265,10 @@ def test_work_started_elsewhere_is_counted_and_can_be_adopted(world, town):
 
 
 def test_a_serial_class_with_a_cap_of_two_lets_nothing_start(world, town):
-    import pytest
-
-    from interlock.core.problems import BadInput
-
     world.write("tasks/caps.txt", "vertical-slice 2\nmigration 2\n")
     world.card("a")
     world.push()
-    with pytest.raises(BadInput) as bad:
-        town().dispatch("a")
-    (problem,) = bad.value.problems
+    (problem,) = town().dispatch("a").refusal.problems
     assert ("cap-value", "tasks/caps.txt:2:1") == (problem.kind, str(problem.where))
 
 
@@ -348,3 +342,36 @@ def test_a_remote_that_is_gone_makes_the_job_wait_and_resume_goes_on(world, town
     town().run()
     assert State.LANDED == town().job("a").state
     assert 1 == town().job("a").attempt
+
+
+def test_a_slug_whose_closed_tree_stands_is_told_to_be_cleaned(world, town):
+    world.card("a", command="exit 1")
+    world.push()
+    town().dispatch("a")
+    town().run()
+    decide.abandon(town().ports, "a", "ana", "not worth it")
+    refusal = town().dispatch("a").refusal
+    assert ("name-taken", True) == (refusal.rule, "interlock clean a" in refusal.would_change)
+    clean(town().ports, "a", "ana")
+    assert town().dispatch("a").refusal is None
+
+
+def test_a_change_that_waited_meets_the_overlap_gate_again_when_it_goes_on(world, town):
+    world.write("shared/x.txt", "1\n2\n3\n4\n5\n")
+    world.write("interlock.yaml", "train: {sign_off: none}\n")
+    world.card("a", owns='["shared/x.txt"]', command="sed -i 's/1/one/' shared/x.txt")
+    world.push()
+    town().dispatch("a")
+    town().run()
+    assert "no-full-check" == town().rule("a")
+    other = world.root / "other"
+    world.git("clone", "-q", str(world.remote), str(other), at=world.root)
+    world.git("checkout", "-qb", "agent/foreign", at=other)
+    (other / "shared" / "x.txt").write_text("1\n2\n3\n4\nfive\n")
+    world.git("commit", "-qam", "theirs", at=other)
+    world.git("push", "-q", "origin", "agent/foreign", at=other)
+    world.write("interlock.yaml", "train: {checks: ['true'], sign_off: none}\n")
+    world.push("a full check")
+    decide.resume(town().ports, "a", "ana")
+    town().run()
+    assert "file-overlap" == town().rule("a")

@@ -100,7 +100,7 @@ def test_jq_05_a_stored_pid_that_is_somebody_elses_counts_as_dead_and_gets_no_si
             runs = HostRuns()
             assert not runs.alive(folder)
             runs.cancel(folder)
-            assert ended(folder, contain=True) == ("interrupted", None)
+            assert ended(folder, contain=True) == ("cancelled", None)
             assert stranger.poll() is None, name
     finally:
         stranger.kill()

@@ -103,6 +103,81 @@ def test_vg_02_no_tests_pass_only_where_the_card_allows_it(tree: Path) -> None:
     assert judge(tree, f"pytest {QUIET}", Report(at_least=0)).rule is None
 
 
+PLANNED = "def pytest_configure(config): config.option.{} = True\n"
+AFTER_ONE = "def pytest_runtest_teardown(item): item.config.option.setuponly = True\n"
+ENDED = "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "rule"),
+    [
+        ({}, "--setup-plan", "bad-report"),
+        ({}, "--setup-only", "bad-report"),
+        ({"pytest.ini": "[pytest]\naddopts = --setup-plan\n"}, "", "bad-report"),
+        ({"conftest.py": PLANNED.format("setuponly")}, "", "bad-report"),
+        ({"conftest.py": AFTER_ONE, "test_0.py": "def test_ok(): pass\n"}, "", "bad-report"),
+        ({"test_a.py": ENDED}, "", "bad-report"),
+        ({"test_0.py": "def test_ok(): pass\n", "test_a.py": ENDED}, "", "report-conflict"),
+    ],
+)
+def test_vg_02_tests_that_are_listed_and_never_ran_are_none(
+    tree: Path, files: dict[str, str], options: str, rule: str
+) -> None:
+    (tree / "test_a.py").write_text("def test_a(): assert False\n")
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    verdict = judge(tree, f"pytest {QUIET} {options}")
+    assert (verdict.rule, verdict.run.exit_code) == (rule, 0), verdict.what
+
+
+SUBTESTS = """
+import unittest, pytest
+def test_sub(subtests):
+    for i in range(3):
+        with subtests.test(i=i): pass
+class Test(unittest.TestCase):
+    def test_each(self):
+        for i in range(3):
+            with self.subTest(i=i): pass
+@pytest.mark.xfail
+def test_xpass(): pass
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_three(n): pass
+"""
+
+
+@pytest.mark.parametrize("more", ["", "-n 2", "-o junit_family=xunit1 -o junit_suite_name=own", "--junit-prefix=p"])
+def test_vg_06_honest_reports_whose_header_counts_otherwise_pass(tree: Path, more: str) -> None:
+    (tree / "test_a.py").write_text(SUBTESTS)
+    verdict = judge(tree, f"pytest {QUIET} {more}")
+    assert verdict.state == "passed", verdict.what
+    assert verdict.run.report is not None
+    assert len(verdict.run.report.cases) == 6
+
+
+IDS = """
+import glob, os, pytest
+@pytest.mark.parametrize("path", glob.glob(os.path.dirname(__file__) + "/*.json"))
+def test_file(path): pass
+@pytest.mark.parametrize("thing", [object(), object()], ids=repr)
+def test_thing(thing): pass
+"""
+
+
+def test_vg_06_tests_of_two_trees_have_the_same_identities(tmp_path: Path) -> None:
+    trees = [tmp_path / "base" / "one", tmp_path / "head" / "two"]
+    for tree in trees:
+        tree.mkdir(parents=True)
+        (tree / "test_a.py").write_text(IDS)
+        (tree / "a.json").touch()
+    (trees[0] / "b.json").touch()
+    base = run(trees[0], f"pytest {QUIET}")
+    refused = judge(trees[1], f"pytest {QUIET}", base=base)
+    assert refused.tests == ("test_a::test_file[b.json]",)
+    (trees[1] / "b.json").touch()
+    assert judge(trees[1], f"pytest {QUIET}", base=base).rule is None
+
+
 # ---------------------------------------------------------------- VG-03
 LEAVES = "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): assert False\n"
 PASSING = '<testsuite tests="3"><testcase name="a"/><testcase name="b"/><testcase name="c"/></testsuite>'
@@ -197,7 +272,15 @@ def test_vg_05_what_cannot_be_read_is_not_zero_tests(tree: Path, data: bytes) ->
         assert verdict.rule == "bad-report"
 
 
-@pytest.mark.parametrize(("end", "data"), [("true", FAILED % b"x"), ("false", PASSING.encode())])
+@pytest.mark.parametrize(
+    ("end", "data"),
+    [
+        ("true", FAILED % b"x"),
+        ("true", b"<testsuite tests='1'><testcase name='ok'/><error message='setup'/></testsuite>"),
+        ("true", b"<testsuite tests='1' failures='1'><testcase name='ok'/></testsuite>"),
+        ("false", PASSING.encode()),
+    ],
+)
 def test_vg_05_status_and_report_that_disagree_are_a_conflict(tree: Path, end: str, data: bytes) -> None:
     (tree / "made.xml").write_bytes(data)
     assert judge(tree, f"cp made.xml r.xml; {end}", Report(junit="r.xml")).rule == "report-conflict"

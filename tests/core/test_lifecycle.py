@@ -32,7 +32,6 @@ LEGAL: dict[str, tuple[str, str]] = {
     "job.waits": ("admitted isolated running worked verified ready waiting", "waiting"),
     "job.retry": ("waiting", "isolated"),
     "job.verify-again": ("waiting verified ready", "worked"),
-    "job.back-to-ready": ("waiting", "ready"),
     "job.landed": ("ready", "landed"),
     "job.abandoned": ("admitted isolated running worked verified ready waiting", "abandoned"),
     "job.note": (" ".join(State), ""),
@@ -97,7 +96,7 @@ def test_a_job_waits_with_its_reason_until_it_goes_on() -> None:
     expected = Waiting(rule="file-overlap", what="Both change a.py.", ask="Decide.", detail={"files": ["a.py"]})
     assert job.waiting == expected
     assert apply(job, event("j-a", "job.note")).waiting == expected
-    assert apply(job, event("j-a", "job.back-to-ready")).waiting is None
+    assert apply(job, event("j-a", "job.verify-again")).waiting is None
     assert apply(job, event("j-a", "job.retry")).waiting is None
 
 

@@ -31,6 +31,13 @@ PLAIN = [
     "pytest $TESTS",
     "FOO=1 pytest",
     "PYTHONPATH=src A=b python -m pytest -q",
+    "A='b c' B=\"d e\"f pytest -q",
+    "pytest --junit-prefix=p tests",
+    "pytest --junitprefix p",
+    "pytest -o junit_family=xunit1",
+    "pytest -k no:junitxml",
+    "PYTEST_ADDOPTS=--junitxml=x pytest",
+    "pytest -- --junitxml=x",
 ]
 OTHER = [
     "",
@@ -49,6 +56,9 @@ OTHER = [
     "cd x && pytest",
     "FOO=$(date) pytest",
     "FOO=1; pytest",
+    "FOO='1'; pytest",
+    "FOO='1 pytest",
+    "FOO='pytest' make",
     "time pytest",
     "pytester",
     "pytest-watch",
@@ -87,7 +97,16 @@ def test_anything_else_is_left_alone(run: str) -> None:
     [
         ("pytest --junitxml=out/r.xml", "out/r.xml"),
         ("pytest -q --junit-xml out/r.xml tests", "out/r.xml"),
-        ("pytest --junitxml=$OUT", None),
+        ("pytest --junitxml='out/r.xml' tests", "out/r.xml"),
+        ('pytest --junitxml="out/r.xml"', "out/r.xml"),
+        ("pytest --junit-xml 'a b.xml'", "a b.xml"),
+        (r"pytest --junit-xml a\ b.xml", "a b.xml"),
+        ("pytest '--junitxml=r.xml'", "r.xml"),
+        ('pytest --junit"xml"=./out//r.xml', "out/r.xml"),
+        ("pytest \\\n --junitxml=r.xml", "r.xml"),
+        ("A=b pytest --junitxml=first.xml --junitxml=r.xml", "r.xml"),
+        ("pytest --junitxml=/tmp/r.xml", "/tmp/r.xml"),
+        ("pytest -pno:junitxml", None),
         ("pytest -p no:junitxml", None),
     ],
 )
@@ -95,3 +114,26 @@ def test_a_report_that_the_command_names_itself_is_used_and_not_overridden(run: 
     command = pytest_command(run)
     assert command is not None
     assert (command.own_report, command.takes_report) == (path, False)
+    assert command.unclear_report is None
+
+
+@pytest.mark.parametrize(
+    ("run", "named"),
+    [
+        ("pytest --junitxml=$OUT", "$OUT"),
+        ("pytest --junitxml=$PWD/out.xml tests", "$PWD/out.xml"),
+        ('pytest --junitxml "${PWD}/out.xml"', "${PWD}/out.xml"),
+        ("pytest --junit-xml='$OUT'", "$OUT"),
+        ("pytest --junitxml=~/out.xml", "~/out.xml"),
+        ("pytest --junitxml=$'out.xml'", "$out.xml"),
+        ("pytest --junit-xml out*.xml", "out*.xml"),
+        ("pytest --junitxml=a.xml --junitxml={b,c}.xml", "{b,c}.xml"),
+        ("pytest --junitxml=", ""),
+        ("pytest --junitxml=r.xml --junitxml ''", ""),
+        ("pytest tests --junitxml", ""),
+    ],
+)
+def test_a_report_whose_file_the_text_does_not_tell_is_unclear_and_not_absent(run: str, named: str) -> None:
+    command = pytest_command(run)
+    assert command is not None
+    assert (command.own_report, command.takes_report, command.unclear_report) == (None, False, named)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from interlock.core.gate.accepted import excuse
 from interlock.core.job.evidence import CheckRun, Evidence, Verdict
 from interlock.core.job.verified import Verified, derive
 from interlock.core.problems import Refusal
@@ -70,11 +72,19 @@ def test_the_newest_of_the_commit_decides_and_other_commits_do_not() -> None:
 
 
 def test_a_waived_finding_passes_and_an_unwaived_one_beside_it_does_not() -> None:
-    removed = verdict("tests-removed")
-    assert isinstance(ask(row("c1", removed, waived={"tests-removed": "ana"})), Verified)
-    answer = ask(row("c1", removed, verdict("check-failed"), waived={"tests-removed": "ana"}))
+    removed = replace(verdict("tests-removed"), tests=("a::one",))
+    (accepted,) = excuse([removed], {"tests-removed": "ana"}, {"a::one", "a::two"})
+    assert isinstance(ask(row("c1", accepted)), Verified)
+    answer = ask(row("c1", accepted, verdict("check-failed")))
     assert isinstance(answer, Refusal)
     assert answer.rule == "check-failed"
+
+
+def test_an_acceptance_lets_go_only_the_tests_it_was_given_for() -> None:
+    removed = replace(verdict("tests-removed"), tests=("a::one", "b::two"))
+    assert excuse([removed], {"tests-removed": "ana"}, {"a::one"}) == (removed,)
+    assert excuse([verdict("check-failed")], {"check-failed": "ana"}, {"a::one"})[0].state == "refused"
+    assert excuse([removed], {"tests-skipped": "ana"}, {"a::one", "b::two"}) == (removed,)
 
 
 def test_what_is_not_asked_for_is_not_looked_at() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.app.adopt import ADOPTED, is_adoption, take_over
-from interlock.app.base import view_of
+from interlock.app.base import last_view
 from interlock.app.cardjson import from_json
 from interlock.app.isolate import environment_of, place_of
 from interlock.app.prompt import prompt_for
@@ -16,16 +16,17 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.settle import Facts, Outcome
 from interlock.core.job.settle import settle as judge
+from interlock.core.problems import Refusal, Refused
 from interlock.ports import Author, End, Launch, Message, Ports, Work
-
-IDLE_DEFAULT = 900.0
-WALL_DEFAULT = 3600.0
 
 
 def start(ports: Ports, subject: str, number: int) -> dict[str, Any]:
     """Put the attempt on the record before anything of it exists."""
+    if ports.store.event(subject, number, "start") is not None:
+        return {"started": True}
     job = ports.store.job(subject)
-    card = effective_card(ports, job)
+    view = last_view(ports)
+    card = with_defaults(from_json(job.card), view.policy)
     if job.state is State.ISOLATED:
         fault = _cannot_start(ports, job, card)
         if fault is not None:
@@ -38,7 +39,12 @@ def start(ports: Ports, subject: str, number: int) -> dict[str, Any]:
             attempt=number,
             step="start",
             kind="attempt.started",
-            data={"hypothesis": hypothesis, "agent": card.agent.use, "model": card.agent.model},
+            data={
+                "hypothesis": hypothesis,
+                "agent": card.agent.use,
+                "model": card.agent.model,
+                "sign": view.policy.sign_commits,
+            },
         )
     )
     return {"started": True}
@@ -51,9 +57,7 @@ def follow(ports: Ports, subject: str, number: int) -> dict[str, Any]:
         return {"how": "none"}
     if is_adoption(job, number):
         return {"how": "adopted", "clashes": take_over(ports, job)}
-    folder = ports.records.attempt(subject, number)
-    end = ports.runs.run(folder, _launch(ports, job, number, folder))
-    return {"how": end.how}
+    return {"how": _end(ports, job, number).how}
 
 
 def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
@@ -76,9 +80,8 @@ def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
 
 
 def effective_card(ports: Ports, job: Job) -> Card:
-    """The job's card with the defaults of its class and policy laid under it."""
-    view = view_of(ports, ports.repo.last_base())
-    return with_defaults(from_json(job.card), view.policy)
+    """The job's card with the defaults of its class and the present policy laid under it; for what starts from now on."""
+    return with_defaults(from_json(job.card), last_view(ports).policy)
 
 
 def _is_running(job: Job, number: int) -> bool:
@@ -87,14 +90,8 @@ def _is_running(job: Job, number: int) -> bool:
 
 def _cannot_start(ports: Ports, job: Job, card: Card) -> NewEvent | None:
     step = f"cannot-start:{job.rev}"
-    if not ports.workspaces.exists(place_of(job)):
-        return _waits(
-            job,
-            step,
-            "workspace-missing",
-            f"The task's folder {job.workspace} is gone.",
-            "Recreate it from the branch with resume; what was not committed is lost.",
-        )
+    if (missing := _no_tree(ports, job)) is not None:
+        return _waits(job, step, missing.rule, missing.what, missing.would_change)
     if card.agent.use is None and not is_adoption(job, job.attempt + 1):
         return _waits(
             job,
@@ -106,11 +103,29 @@ def _cannot_start(ports: Ports, job: Job, card: Card) -> NewEvent | None:
     return None
 
 
+def _no_tree(ports: Ports, job: Job) -> Refusal | None:
+    """Why no agent may be started in the job's folder: it would work elsewhere, or on nothing (case AI-02)."""
+    place = place_of(job)
+    there = ports.workspaces.exists(place)
+    if there and (place.path / ".git").is_file():
+        return None
+    again = "resume makes it again from the branch; what was not committed is lost."
+    return Refusal(
+        rule="workspace-missing",
+        what=f"The task's folder {place.path} {'holds no tree any more' if there else 'is gone'}.",
+        why="An agent is started in its own tree and nowhere else.",
+        would_change=f"Move the folder away; {again}" if there else again[0].upper() + again[1:],
+    )
+
+
 def _waits(job: Job, step: str, rule: str, what: str, ask: str) -> NewEvent:
     return NewEvent(subject=job.id, step=step, kind="job.waits", data={"rule": rule, "what": what, "ask": ask})
 
 
 def _launch(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
+    """How to start the attempt by the present policy.  Raises Refused (workspace-missing, no-agent), BadInput."""
+    if (missing := _no_tree(ports, job)) is not None:
+        raise Refused(missing)
     card = effective_card(ports, job)
     values = environment_of(ports, job) | {"INTERLOCK_ATTEMPT_NUMBER": str(number)}
     prompt = prompt_for(card, job, number)
@@ -128,20 +143,28 @@ def _commit(ports: Ports, job: Job, number: int) -> Work:
         "Interlock-Class": job.class_name,
     }
     message = f"{card.subject}\n\n" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
-    view = view_of(ports, ports.repo.last_base())
     return ports.repo.commit_work(
         place_of(job),
         parent=job.base,
         message=message,
         author=Author(name=f"{agent} ({job.slug})", email=f"agent+{job.slug}@interlock.invalid"),
-        sign=view.policy.sign_commits,
+        sign=_signs(ports, job, number),
         keep=f"refs/interlock/kept/{job.id}/{number}",
     )
 
 
+def _signs(ports: Ports, job: Job, number: int) -> bool:
+    """Whether the attempt's commit is signed, as the policy said when it started."""
+    started = ports.store.event(job.id, number, "start")
+    if started is not None and "sign" in started.data:
+        return bool(started.data["sign"])
+    return last_view(ports).policy.sign_commits
+
+
 def _end(ports: Ports, job: Job, number: int) -> End:
+    """How the attempt ended, from its own record; only where there is none is it started, and the policy read."""
     folder = ports.records.attempt(job.id, number)
-    return ports.runs.run(folder, _launch(ports, job, number, folder))
+    return ports.runs.attach(folder) or ports.runs.run(folder, _launch(ports, job, number, folder))
 
 
 def _facts(

@@ -69,6 +69,11 @@ def last_view(ports: Ports) -> View:
     return view_of(ports, ports.repo.last_base())
 
 
+def landed_slugs(ports: Ports, view: View) -> frozenset[str]:
+    """Slugs that have landed, by this store or, as the default branch's history says, by anybody's."""
+    return ports.store.landed_slugs() | ports.repo.landed_slugs(view.base.oid)
+
+
 def view_of(ports: Ports, base: Base) -> View:
     """The rules as they stand on a given base."""
     problems: list[Problem] = []
@@ -105,6 +110,17 @@ def ready_card(ports: Ports, view: View, slug: str) -> CardFile:
     if found.card is None:
         raise not_ready(slug, found.problems)
     return found
+
+
+def already_landed(slug: str) -> Refused:
+    return Refused(
+        Refusal(
+            rule="already-landed",
+            what=f"{slug} has landed.",
+            why="A card is done once; the default branch's own history holds its work.",
+            would_change="Write a new card with another slug for what is still to do.",
+        )
+    )
 
 
 def not_ready(slug: str, problems: tuple[Problem, ...]) -> Refused:

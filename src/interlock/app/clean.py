@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from interlock.app.isolate import environment_of, place_of, write_environment
+from interlock.app.isolate import place_of
+from interlock.app.return_tree import bring_back
+from interlock.app.trail import Trail, holder, kept, stands, trail_of
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports, SnapshotTaken
+
+_NONE: Final = SnapshotTaken(ref="", oid="", modified=(), untracked=(), ignored=(), left_out=(), detached=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,51 +38,95 @@ class Cleaned:
 def clean(ports: Ports, slug: str, actor: str, *, approve: bool = False) -> Cleaned:
     """Take the tree of a closed job away, after a snapshot of everything in it.
 
-    Refused (alive) while a process lives in it, (in-flight) while the job is open, (unsaved) when it holds
-    uncommitted work or files too large for the snapshot and nobody approved by name.
+    The snapshot is on the record before anything is removed, so the same call after a kill goes on, and restore
+    finds it.  Refused (alive) while a process lives in it, (in-flight) while the job is open, (unsaved) when it
+    holds uncommitted work or files too large for the snapshot and nobody approved by name.
     """
-    job = _closed(ports, slug)
-    place = place_of(job)
-    if not ports.workspaces.exists(place):
-        return _clean_missing(ports, job, actor)
-    _refuse_occupied(ports, job)
-    ref = f"refs/interlock/trash/{job.slug}/{job.id}-{job.rev}"
-    snapshot = ports.workspaces.snapshot(place, ref)
-    _refuse_unsaved(job, snapshot, approve=approve)
-    ports.workspaces.remove(place, ref)
-    ports.blocks.release(job.id)
-    data = {
-        "text": f"Tree taken away; approved by {actor}." if approve else "Tree taken away; nothing unsaved in it.",
-        "snapshot": snapshot.ref,
-        "oid": snapshot.oid,
-        "left_out": list(snapshot.left_out),
-        "cleaned": True,
-    }
-    ports.store.record(NewEvent(subject=job.id, step=f"clean:{job.rev}", kind="job.note", actor=actor, data=data))
-    return Cleaned(job=job, snapshot=snapshot)
+    with _care(ports, _closed(ports, slug)) as job:
+        trail = trail_of(ports, job)
+        if stands(ports, job):
+            if trail.phase == "returning":
+                raise Misuse(f"The tree of {slug} is half way back.", hint=f"interlock restore {slug}, then clean it.")
+            snapshot = _keep(ports, job, actor, approve=approve)
+        elif trail.phase == "away":
+            return Cleaned(job=job, snapshot=trail.snapshot or _NONE)
+        else:
+            snapshot = _kept_before(trail)
+        _take_away(ports, job, snapshot, actor)
+        return Cleaned(job=job, snapshot=snapshot)
 
 
 def restore(ports: Ports, slug: str, actor: str) -> Job:
-    """Bring the tree of a cleaned job back, with branch, uncommitted and ignored files."""
-    job = ports.store.find(slug)
-    ref = _last_snapshot(ports, job) if job else None
-    if job is None or ref is None:
-        raise Misuse(f"There is no snapshot of {slug}.", hint="interlock status --all lists the jobs.")
+    """Bring the tree of a cleaned job back, with branch, uncommitted and ignored files, and ports that are its own.
+
+    The same call after a kill goes on.  Raises Misuse without a snapshot or where a tree stands, Refused
+    (name-taken, ports, locked).
+    """
+    found = ports.store.find(slug)
+    if found is None:
+        raise _no_snapshot(slug)
+    with _care(ports, found) as job:
+        trail = trail_of(ports, job)
+        if trail.snapshot is None:
+            raise _no_snapshot(slug)
+        _refuse_standing(ports, job, trail)
+        if trail.phase == "kept":
+            _take_away(ports, job, trail.snapshot, actor)
+        bring_back(ports, job, trail.snapshot.ref, actor, again=trail.phase == "returning")
+        return ports.store.job(job.id)
+
+
+@contextmanager
+def _care(ports: Ports, found: Job) -> Iterator[Job]:
+    """The job as it is while nobody else takes its tree away or brings it back.  Raises Refused (locked)."""
+    with ports.records.lock(f"care-{found.id}", wait=0):
+        yield ports.store.job(found.id)
+
+
+def _keep(ports: Ports, job: Job, actor: str, *, approve: bool) -> SnapshotTaken:
+    """A snapshot of a tree that stands, on the record."""
+    _refuse_occupied(ports, job)
+    snapshot = ports.workspaces.snapshot(place_of(job), _ref(job))
+    _refuse_unsaved(job, snapshot, approve=approve)
+    text = f"Snapshot taken; the removal is approved by {actor}." if approve else "Snapshot taken; nothing is unsaved."
+    data = {"text": text, **kept(snapshot)}
+    ports.store.record(NewEvent(subject=job.id, step=f"snapshot:{job.rev}", kind="job.note", actor=actor, data=data))
+    return snapshot
+
+
+def _kept_before(trail: Trail) -> SnapshotTaken:
+    """Of a tree that is gone: the snapshot that its removal, killed half way, had taken; else none."""
+    return trail.snapshot if trail.phase == "kept" and trail.snapshot else _NONE
+
+
+def _take_away(ports: Ports, job: Job, snapshot: SnapshotTaken, actor: str) -> None:
+    """Remove the tree, or finish that; of one that was gone before, only the registration.  Idempotent up to its event."""
+    if job.workspace is not None and holder(ports, job) is None:
+        ports.workspaces.remove(place_of(job), snapshot.ref or _ref(job))
+    ports.blocks.release(job.id)
+    gone = "The folder was gone; its registration was taken away."
+    data = {"text": "Tree taken away." if snapshot.ref else gone, "cleaned": True}
+    rev = ports.store.job(job.id).rev
+    ports.store.record(NewEvent(subject=job.id, step=f"clean:{rev}", kind="job.note", actor=actor, data=data))
+
+
+def _ref(job: Job) -> str:
+    return f"refs/interlock/trash/{job.slug}/{job.id}-{job.rev}"
+
+
+def _no_snapshot(slug: str) -> Misuse:
+    return Misuse(f"There is no snapshot of {slug}.", hint="interlock status --all lists the jobs.")
+
+
+def _refuse_standing(ports: Ports, job: Job, trail: Trail) -> None:
     place = place_of(job)
-    if ports.workspaces.exists(place):
-        raise Misuse(f"The tree of {slug} is there already: {place.path}.", hint=f"interlock show {slug}")
-    ports.workspaces.restore(ref, place)
-    write_environment(ports, job, place, environment_of(ports, job))
-    ports.store.record(
-        NewEvent(
-            subject=job.id,
-            step=f"restore:{job.rev}",
-            kind="job.note",
-            actor=actor,
-            data={"text": "Tree brought back.", "restored": ref},
+    if (other := holder(ports, job)) is not None:
+        raise Misuse(
+            f"{place.path} is the folder of job {other.id} now, so {job.id} cannot come back there.",
+            hint=f"interlock clean {other.id}, then restore again.",
         )
-    )
-    return job
+    if trail.phase != "returning" and ports.workspaces.exists(place):
+        raise Misuse(f"The tree of {job.slug} is there already: {place.path}.", hint=f"interlock show {job.slug}")
 
 
 def _closed(ports: Ports, slug: str) -> Job:
@@ -127,24 +177,7 @@ def _refuse_unsaved(job: Job, snapshot: SnapshotTaken, *, approve: bool) -> None
     )
 
 
-def _clean_missing(ports: Ports, job: Job, actor: str) -> Cleaned:
-    """The folder is gone already: only its registration is taken away, and the branch stays unless it is kept elsewhere."""
-    place = place_of(job)
-    ref = f"refs/interlock/trash/{job.slug}/{job.id}-{job.rev}"
-    ports.workspaces.remove(place, ref)
-    ports.blocks.release(job.id)
-    data = {"text": "The folder was gone; its registration was taken away.", "cleaned": True}
-    ports.store.record(NewEvent(subject=job.id, step=f"clean:{job.rev}", kind="job.note", actor=actor, data=data))
-    empty = SnapshotTaken(ref="", oid="", modified=(), untracked=(), ignored=(), left_out=(), detached=())
-    return Cleaned(job=job, snapshot=empty)
-
-
-def _last_snapshot(ports: Ports, job: Job) -> str | None:
-    refs = [event.data["snapshot"] for event in ports.store.events(job.id) if event.data.get("snapshot")]
-    return refs[-1] if refs else None
-
-
 def closed_with_tree(ports: Ports) -> tuple[Job, ...]:
     """Closed jobs whose tree still stands, for ``clean --landed``."""
     jobs = ports.store.jobs(open_only=False)
-    return tuple(job for job in jobs if job.state is State.LANDED and ports.workspaces.exists(place_of(job)))
+    return tuple(job for job in jobs if job.state is State.LANDED and stands(ports, job))

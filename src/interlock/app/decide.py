@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interlock.app.attempt import effective_card
+from interlock.app.base import fresh_view
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.isolate import environment_of, place_of, write_environment
 from interlock.app.rebase import onto_default_branch
+from interlock.app.verify import take_over_card
+from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports
 
 WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped"})
-BACK_TO_TRAIN: Final = frozenset({"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"})
 REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
 NEEDS_AN_ANSWER: Final = frozenset(
     {"agent-stopped", "empty-diff", "agent-failed", "idle-limit", "wall-limit", "head-moved", "interrupted"}
@@ -56,7 +57,13 @@ def retry(ports: Ports, slug: str, hypothesis: str, actor: str) -> Job:
 
 
 def _again(ports: Ports, job: Job, hypothesis: str, actor: str) -> Job:
-    allowed = effective_card(ports, job).budget.attempts or ATTEMPTS_DEFAULT
+    _refuse_alive(ports, job)
+    view = fresh_view(ports)
+    card = take_over_card(ports, view, job)
+    if card is None:
+        raise Misuse(f"The card of {job.slug} is gone from the default branch.", hint="Restore it, or abandon the job.")
+    job = ports.store.job(job.id)
+    allowed = with_defaults(card, view.policy).budget.attempts or ATTEMPTS_DEFAULT
     used = len(job.hypotheses) + 1
     if job.attempt and used >= allowed:
         raise Refused(
@@ -64,7 +71,7 @@ def _again(ports: Ports, job: Job, hypothesis: str, actor: str) -> Job:
                 rule="attempts",
                 what=f"{job.slug} has used its {allowed} attempts.",
                 why="Attempts are bounded by the card's budget.",
-                would_change="Raise budget.attempts of the card on the default branch and decide --again, or abandon the job.",
+                would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
                 number=allowed,
             )
         )
@@ -88,13 +95,15 @@ def accept(ports: Ports, slug: str, actor: str) -> Job:
                 would_change=job.waiting.ask if job.waiting else "",
             )
         )
-    return _verify_again(ports, job, actor, waive=rule)
+    checks = job.waiting.detail.get("checks", ()) if job.waiting else ()
+    tests = sorted({test for check in checks if check["rule"] == rule for test in check["named"]})
+    return _verify_again(ports, job, actor, waive=rule, tests=tests)
 
 
 def again(ports: Ports, slug: str, actor: str) -> Job:
     """Judge the job's work once more, for example after its card changed on the default branch."""
     job = _waiting(ports, slug)
-    if job.head is None:
+    if not job.worked:
         raise Misuse(f"{job.slug} has no work to judge yet.", hint="Answer, retry or abandon it.")
     return _verify_again(ports, job, actor)
 
@@ -109,17 +118,9 @@ def _verify_again(ports: Ports, job: Job, actor: str, **data: Any) -> Job:
 def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     """Close a job without landing it.  Raises Refused while its agent runs."""
     job = find_open(ports, slug)
-    _refuse_landing(ports, job)
-    if job.state is State.RUNNING and ports.runs.alive(ports.records.attempt(job.id, job.attempt)):
-        raise Refused(
-            Refusal(
-                rule="alive",
-                what=f"The agent of {job.slug} is running.",
-                why="A job is not closed under a live process.",
-                would_change=f"interlock stop {job.slug}, then abandon it.",
-                holders=(job.id,),
-            )
-        )
+    _refuse_alive(ports, job)
+    if job.attempt:
+        ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
     close_job(ports, job, actor, reason)
     return ports.store.job(job.id)
 
@@ -127,7 +128,6 @@ def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
 def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     """End the job's agent and make the job wait for a decision."""
     job = find_open(ports, slug)
-    _refuse_landing(ports, job)
     if job.state is State.RUNNING:
         ports.store.record(
             NewEvent(
@@ -150,36 +150,43 @@ def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     return ports.store.job(job.id)
 
 
-def _refuse_landing(ports: Ports, job: Job) -> None:
-    """A change whose train is signed may be on the default branch at this moment, so it is not taken out of it."""
-    train = ports.store.train()
-    if train is None or train.phase != "signed" or job.id not in {member.job for member in train.members}:
+def _refuse_alive(ports: Ports, job: Job) -> None:
+    """A job is neither closed nor started again under a live agent."""
+    if not job.attempt or not ports.runs.alive(ports.records.attempt(job.id, job.attempt)):
         return
     raise Refused(
         Refusal(
-            rule="landing",
-            what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
-            why="Its commit may be on the default branch already.",
-            would_change="interlock run finishes the landing; hold the change before the sign-off to keep it out.",
-            holders=tuple(member.slug for member in train.members),
+            rule="alive",
+            what=f"The agent of {job.slug} is running.",
+            why="Two agents would work in one tree, or a closed job would go on.",
+            would_change=f"interlock stop {job.slug}, interlock run, then say it again.",
+            holders=(job.id,),
         )
     )
 
 
 def resume(ports: Ports, slug: str, actor: str) -> Job:
     """Go on with a job that waits for something other than an answer: a missing folder, a stop, the train."""
+    job = find_open(ports, slug)
+    if job.state in (State.ISOLATED, State.VERIFIED, State.READY) and not ports.workspaces.exists(place_of(job)):
+        _tree_again(ports, job)
+        return job
     job = _waiting(ports, slug)
+    _refuse_alive(ports, job)
     rule = job.waiting.rule if job.waiting else ""
     data: dict[str, Any] = {}
-    if rule in BACK_TO_TRAIN:
-        kind = "job.back-to-ready"
-    elif rule in NEEDS_AN_ANSWER:
+    if rule in NEEDS_AN_ANSWER:
         raise Misuse(
             f"{job.slug} waits for an answer ({rule}): {job.waiting.what if job.waiting else ''}",
             hint=f"interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
         )
-    elif rule in NEEDS_A_TREE or job.head is None:
+    if rule in NEEDS_A_TREE or not job.worked:
         kind, data = "job.isolated", _tree_again(ports, job)
+        if take_over_card(ports, fresh_view(ports), job) is None:
+            raise Misuse(
+                f"The card of {job.slug} is gone from the default branch.", hint="Restore it, or abandon the job."
+            )
+        job = ports.store.job(job.id)
     else:
         kind = "job.verify-again"
     ports.store.record(NewEvent(subject=job.id, step=f"resume:{job.rev}", kind=kind, actor=actor, data=data))

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.app.base import CAPS_FILE, View, card_file, fresh_view, not_ready, ready_card
+from interlock.app.base import (
+    CAPS_FILE,
+    View,
+    already_landed,
+    card_file,
+    fresh_view,
+    landed_slugs,
+    not_ready,
+    read_card,
+)
+from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import to_json
-from interlock.app.isolate import isolate
-from interlock.core.contract.batch import dependency_problems
+from interlock.app.isolate import isolate, place_of
 from interlock.core.contract.caps import judge_caps
-from interlock.core.contract.card import Card
-from interlock.core.contract.readiness import judge
 from interlock.core.gate.request import Request
 from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import FINAL, Job, State
-from interlock.core.problems import BadInput, Problem, Refusal, Refused
-from interlock.ports import CardFile, Ports
+from interlock.core.problems import BadInput, InterlockError, Refusal, Refused
+from interlock.ports import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +55,40 @@ class Dispatched:
 def dispatch(ports: Ports, slugs: tuple[str, ...], actor: str, *, adopt: str | None = None) -> tuple[Dispatched, ...]:
     """Admit and isolate cards one after the other, all from the same base commit.
 
-    A refused card does not keep the others from starting.  Raises only for faults that concern all of them.
+    A refused card does not keep the others from starting; what concerns all of them is told for each.
     """
+    try:
+        view = _rules_of_dispatch(ports)
+    except InterlockError as fault:
+        return tuple(Dispatched(slug=slug, refusal=_as_refusal(fault)) for slug in slugs)
+    return tuple(_dispatch_one(ports, view, slug, actor, adopt) for slug in slugs)
+
+
+def _rules_of_dispatch(ports: Ports) -> View:
+    """The freshly fetched rules.  Raises BadInput when the caps do not fit the policy."""
     view = fresh_view(ports)
     if problems := judge_caps(view.caps, view.policy, file=CAPS_FILE):
         raise BadInput(problems)
-    return tuple(_dispatch_one(ports, view, slug, actor, adopt) for slug in slugs)
+    return view
+
+
+def _as_refusal(fault: InterlockError) -> Refusal:
+    """A fault that a person can mend, in the shape of a refusal."""
+    if isinstance(fault, Refused):
+        return fault.refusal
+    return Refusal(
+        rule=fault.code,
+        what=fault.message,
+        why="Nothing starts before the default branch, its policy and its caps could be read.",
+        would_change=fault.hint or "Mend it, then dispatch again.",
+        problems=fault.problems if isinstance(fault, BadInput) else (),
+    )
 
 
 def ready_slugs(ports: Ports, view: View) -> tuple[str, ...]:
     """Slugs of cards on the base that have neither an open job nor landed, in name order."""
     names = (name for name in ports.repo.files(view.base.oid, "tasks") if name.endswith(".yaml"))
-    closed = (
-        ports.repo.landed_slugs(view.base.oid) | ports.store.landed_slugs() | {job.slug for job in ports.store.jobs()}
-    )
+    closed = landed_slugs(ports, view) | {job.slug for job in ports.store.jobs()}
     return tuple(slug for name in names if (slug := name[len("tasks/") : -len(".yaml")]) not in closed)
 
 
@@ -90,15 +116,18 @@ def _dispatched_before(ports: Ports, slug: str, actor: str) -> Job | None:
 
 
 def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -> Job:
-    found = ready_card(ports, view, slug)
+    landed = landed_slugs(ports, view)
+    found = read_card(ports, view, slug)
+    problems = card_problems(ports, view, found, landed)
     card = found.card
-    assert card is not None  # noqa: S101
-    problems = card_problems(ports, view, found, card)
-    if problems:
+    if problems or card is None:
         raise not_ready(slug, problems)
+    if slug in landed:
+        raise already_landed(slug)
     job_id = ports.new_id()
     open_job = ports.store.find(slug)
     if adopt is None and (open_job is None or open_job.state in FINAL):
+        _refuse_uncleaned(ports, open_job)
         ports.workspaces.check_free(slug, ports.workspaces.path_for(slug, job_id))
     request = Request(
         job=job_id,
@@ -109,32 +138,26 @@ def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -
         base=view.base.oid,
         actor=actor,
         foreign=foreign_branches(ports, view),
+        landed=landed,
         adopt=adopt,
     )
     ports.store.admit(request)
     return ports.store.job(job_id)
 
 
-def card_problems(ports: Ports, view: View, found: CardFile, card: Card) -> tuple[Problem, ...]:
-    """Why a readable card is not ready on this base: its own faults, then those of what it depends on."""
-    files = ports.repo.files(view.base.oid)
-    own = judge(card, found.positions, view.policy, file=found.file, base_files=files)
-    return (*own, *dependency_problems(card, _neighbours(ports, view, card), found.positions, file=found.file))
-
-
-def _neighbours(ports: Ports, view: View, card: Card) -> Mapping[str, Card | None]:
-    """The cards that this one depends on, however far; None where there is no readable card."""
-    seen: dict[str, Card | None] = {}
-    todo = list(card.depends_on)
-    while todo:
-        slug = todo.pop()
-        if slug in seen or slug == card.slug:
-            continue
-        data = ports.repo.read(view.base.oid, card_file(slug))
-        seen[slug] = ports.files.card(data, card_file(slug), slug).card if data is not None else None
-        found = seen[slug]
-        todo.extend(found.depends_on if found else ())
-    return seen
+def _refuse_uncleaned(ports: Ports, closed: Job | None) -> None:
+    """The slug's earlier job is closed, and its tree still stands."""
+    if closed is None or closed.workspace is None or not ports.workspaces.exists(place_of(closed)):
+        return
+    raise Refused(
+        Refusal(
+            rule="name-taken",
+            what=f"The tree of {closed.slug}'s earlier job {closed.id}, which is {closed.state}, still stands.",
+            why="A task gets a branch and a folder of its own.",
+            would_change=f"Take it away, with a snapshot: interlock clean {closed.slug}.",
+            holders=(closed.workspace,),
+        )
+    )
 
 
 def foreign_branches(ports: Ports, view: View) -> tuple[tuple[str, str | None], ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interlock.app.base import View, card_file, fresh_view, last_view
+from interlock.app.base import View, card_file, fresh_view, landed_slugs, last_view
 from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record
-from interlock.app.landing import land_candidate
+from interlock.app.landing import has_landed, land_candidate
 from interlock.app.publish import prove
 from interlock.app.together import check_together, green_alone
+from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
 from interlock.core.job.lifecycle import Job, State
@@ -30,8 +31,8 @@ def open_train(ports: Ports, number: int) -> dict[str, Any]:
         return {"opened": False}
     view = last_view(ports)
     jobs = ports.store.jobs()
-    order = train_order(jobs, ports.store.landed_slugs(), depends_on(jobs), limit=view.policy.train.batch)
-    members = [member_of(view, job) for job in order]
+    order = train_order(jobs, landed_slugs(ports, view), depends_on(jobs), limit=view.policy.train.batch)
+    members = [member_of(view, job) for job in order if _has_class(ports, view, job)]
     ports.store.record(
         NewEvent(
             subject=f"train:{number}",
@@ -45,6 +46,17 @@ def open_train(ports: Ports, number: int) -> dict[str, Any]:
 
 def depends_on(jobs: Sequence[Job]) -> dict[str, tuple[str, ...]]:
     return {job.slug: tuple(job.card["depends_on"]) for job in jobs}
+
+
+def _has_class(ports: Ports, view: View, job: Job) -> bool:
+    """Whether the policy still knows the job's class; one that it does not know waits, and holds up nobody else."""
+    if view.policy.find_class(job.class_name):
+        return True
+    what = f"The class {job.class_name} of {job.slug} is no longer in the policy."
+    ask = f"Put {job.class_name} back into interlock.yaml on the default branch, then resume."
+    data = {"rule": "class", "what": what, "ask": ask}
+    ports.store.record(NewEvent(subject=job.id, step=f"no-class:{job.rev}", kind="job.waits", data=data))
+    return False
 
 
 def member_of(view: View, job: Job) -> Member:
@@ -68,9 +80,8 @@ def prove_train(ports: Ports, number: int) -> dict[str, Any]:
     if not view.policy.train.checks:
         dissolve(ports, train, "no-full-check", "No full suite is configured for the train.", _NO_SUITE)
         return {"tested": False}
-    gone = _no_longer_ready(ports, view, train)
-    if gone:
-        leave(ports, train, gone, "changed")
+    if doubtful := _doubtful(ports, view, train):
+        _put_out(ports, train, doubtful)
         return {"tested": False}
     return {"tested": _search(ports, view, train)}
 
@@ -79,47 +90,50 @@ _NO_REMOTE = "Add a remote (a bare repository beside this one is enough) and pus
 _NO_SUITE = "Set train.checks in interlock.yaml on the default branch, then resume."
 
 
-def _no_longer_ready(ports: Ports, view: View, train: TrainState) -> list[Member]:
-    """Members whose job is not ready at that head any more, is held, or whose proof does not hold any more."""
+def _doubtful(ports: Ports, view: View, train: TrainState) -> dict[Member, str]:
+    """Members that are not ready at that head any more, are held, or whose proof does not hold any more, with the why."""
     asked = [(view.base.oid, card_file(member.slug)) for member in train.members]
     cards = [blob.oid if blob else None for blob in ports.repo.read_many(asked)]
-    return [
-        member
-        for member, card_oid in zip(train.members, cards, strict=True)
-        if not _still_ready(ports, view, member, card_oid)
-    ]
+    found = {
+        member: _why_not(ports, view, member, card_oid) for member, card_oid in zip(train.members, cards, strict=True)
+    }
+    return {member: why for member, why in found.items() if why}
 
 
-def _still_ready(ports: Ports, view: View, member: Member, card_oid: str | None) -> bool:
+def _why_not(ports: Ports, view: View, member: Member, card_oid: str | None) -> str:
     job = ports.store.job(member.job)
     if job.state is not State.READY or job.held or job.head != member.head:
-        return False
-    why = _stale(ports, view, job, card_oid)
-    if why:
-        step = f"{why}:{job.rev}"
-        ports.store.record(NewEvent(subject=job.id, step=step, kind="job.verify-again", data={"why": why}))
-    return not why
+        return "changed"
+    return _stale(ports, view, job, card_oid)
+
+
+def _put_out(ports: Ports, train: TrainState, doubtful: Mapping[Member, str]) -> None:
+    """Take members out of the train; those whose proof no longer holds are verified again."""
+    for member, why in doubtful.items():
+        job = ports.store.job(member.job)
+        if why != "changed" and job.state is State.READY:
+            step = f"{why}:{job.rev}"
+            ports.store.record(NewEvent(subject=job.id, step=step, kind="job.verify-again", data={"why": why}))
+    leave(ports, train, tuple(doubtful), "changed")
 
 
 def _stale(ports: Ports, view: View, job: Job, card_oid: str | None) -> str:
     """Why a ready job has to be verified again, or nothing."""
     if card_oid != job.card_oid:
         return "card-changed"
+    if not ports.repo.is_ancestor(job.base, view.base.oid):
+        return "base-rewound"
     return "stale-evidence" if isinstance(prove(ports, view, job), Refusal) else ""
 
 
 def _search(ports: Ports, view: View, train: TrainState) -> bool:
     """Probe until the members are green together, or one of them is known to be guilty."""
     members = {member.job: member for member in train.members}
-    waived = _waivers(ports, train)
     tested: dict[tuple[str, ...], tuple[Merged, tuple[Verdict, ...]]] = {}
-    alone: dict[tuple[str, ...], bool] = {}
+    results: dict[tuple[str, ...], bool] = {}
     runs = 0
     while True:
-        if len(tested) == 1:
-            alone = {(job,): True for job in green_alone(ports, view, train, tuple(members))}
-        green = alone | {probe: _is_green(verdicts, waived) for probe, (_, verdicts) in tested.items()}
-        answer = bisect(tuple(members), green)
+        answer = bisect(tuple(members), results)
         match answer:
             case Probe(members=probe):
                 merged = ports.repo.merge(
@@ -130,9 +144,13 @@ def _search(ports: Ports, view: View, train: TrainState) -> bool:
                     return False
                 verdicts, made = check_together(ports, view, train, merged, probe)
                 runs += made
+                verdicts = _excused(ports, verdicts, probe)
+                if not tested and not _is_green(verdicts):
+                    results |= {(job,): True for job in green_alone(ports, view, train, tuple(members))}
                 tested[probe] = (merged, verdicts)
+                results[probe] = _is_green(verdicts)
             case Green():
-                _tested(ports, view, train, *tested[tuple(members)], waived, runs)
+                _tested(ports, view, train, *tested[tuple(members)], runs)
                 return True
             case Guilty(member=job, partners=partners):
                 names = [members[partner].slug for partner in partners] or landed_partners(ports, view, train, job)
@@ -144,13 +162,15 @@ def _search(ports: Ports, view: View, train: TrainState) -> bool:
                 return False
 
 
-def _waivers(ports: Ports, train: TrainState) -> dict[str, str]:
-    """What people accepted for the members as they stand: rule → by whom."""
-    return {rule: by for member in train.members for rule, by in ports.store.job(member.job).waivers.items()}
+def _excused(ports: Ports, verdicts: tuple[Verdict, ...], jobs: Sequence[str]) -> tuple[Verdict, ...]:
+    """What people accepted for each of these members, one by one, applied to the verdicts on their combined tree."""
+    members = [ports.store.job(job) for job in jobs]
+    waivers = {rule: by for job in members for rule, by in job.waivers.items()}
+    return excuse(verdicts, waivers, {test for job in members for test in job.waived_tests})
 
 
-def _is_green(verdicts: tuple[Verdict, ...], waived: Mapping[str, str]) -> bool:
-    return bool(verdicts) and all(verdict.state == "passed" or verdict.rule in waived for verdict in verdicts)
+def _is_green(verdicts: tuple[Verdict, ...]) -> bool:
+    return bool(verdicts) and all(verdict.state != "refused" for verdict in verdicts)
 
 
 _RED_BASE = "Mend the default branch, then resume."
@@ -168,7 +188,6 @@ def _tested(
     train: TrainState,
     merged: Merged,
     verdicts: tuple[Verdict, ...],
-    waived: Mapping[str, str],
     runs: int,
 ) -> None:
     evidence = Evidence(
@@ -183,7 +202,6 @@ def _tested(
         level="worktree",
         same_user=True,
         verdicts=verdicts,
-        waived={rule: by for rule, by in waived.items() if rule in {verdict.rule for verdict in verdicts}},
     )
     number = ports.store.add_evidence(evidence)
     data = {
@@ -201,16 +219,19 @@ def land_train(ports: Ports, number: int) -> dict[str, Any]:
     """Land the signed train, exactly as it was tested, or have it rebuilt on a default branch that moved.
 
     Cards and policy stand on the default branch, so as long as that is where the train was tested, they are too;
-    whether it is, the remote itself says when it is asked to move it from there.
+    whether it is, the remote itself says when it is asked to move it from there.  Where there is any doubt about a
+    member, the remote is asked first whether the train landed already, before a crash.
     """
     train = ports.store.train()
     if train is None or train.number != number or train.phase != "signed":
         return {"landed": None}
     view = last_view(ports)
-    if view.base.oid != train.base:
+    doubtful = _doubtful(ports, view, train)
+    if doubtful or view.base.oid != train.base:
         view = fresh_view(ports)
-    if view.base.oid == train.base and (gone := _no_longer_ready(ports, view, train)):
-        leave(ports, train, gone, "changed")
+        doubtful = {} if has_landed(ports, view, train) else _doubtful(ports, view, train)
+    if doubtful:
+        _put_out(ports, train, doubtful)
         return {"landed": False}
     outcome, message = land_candidate(ports, view, train)
     match outcome:

@@ -104,10 +104,18 @@ def _environment(ports: Ports, job: Job, card: Card, block: int, numbers: dict[s
 
 def write_environment(ports: Ports, job: Job, place: Place, values: dict[str, str]) -> None:
     """Pin the values in the job's record and in the tree's .agent-env, which git ignores."""
-    record = ports.records.job(job.id) / "environment.json"
-    record.write_text(json.dumps(values, indent=2, sort_keys=True), encoding="utf-8")
+    _replace(ports.records.job(job.id) / "environment.json", json.dumps(values, indent=2, sort_keys=True))
     lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in sorted(values.items()))
-    (place.path / ENV_FILE).write_text(lines, encoding="utf-8")
+    _replace(place.path / ENV_FILE, lines)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and never through a link that an agent left there."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    with fresh.open("x", encoding="utf-8") as stream:
+        stream.write(text)
+    fresh.replace(path)
 
 
 def _write_card(ports: Ports, job: Job, card: Card, view: View) -> None:

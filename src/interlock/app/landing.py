@@ -17,22 +17,24 @@ def land_candidate(ports: Ports, view: View, train: TrainState) -> tuple[Outcome
 
     A candidate that is already on the branch was pushed before a crash: it is only written down.
     """
-    if _is_there(ports, view, train):
+    if has_landed(ports, view, train):
         _write(ports, train)
         return "landed", ""
+    again: Outcome = "moves" if train.rebuilds >= view.policy.train.rebuilds else "rebuild"
     if view.base.oid != train.base:
-        return ("moves" if train.rebuilds >= view.policy.train.rebuilds else "rebuild"), ""
+        return again, ""
     expected = Base(remote=view.base.remote, branch=view.base.branch, oid=train.base)
     answer = ports.repo.land(expected, train.candidate)
     if answer.state == "landed":
         _write(ports, train)
         return "landed", ""
     if answer.state == "moved":
-        return "rebuild", ""
+        return again, ""
     return "rejected", answer.message
 
 
-def _is_there(ports: Ports, view: View, train: TrainState) -> bool:
+def has_landed(ports: Ports, view: View, train: TrainState) -> bool:
+    """Whether the candidate is on the default branch, pushed before a crash or a lost connection."""
     return ports.repo.is_ancestor(train.candidate, view.base.oid)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from interlock.app.blame import dissolve
 from interlock.core.job.events import NewEvent
-from interlock.core.job.lifecycle import OPEN, State
-from interlock.core.problems import BadInput, InterlockError
+from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
+from interlock.core.problems import BadInput, InterlockError, Stale
 from interlock.core.rules import RULES
 from interlock.ports import Ports
 
@@ -17,12 +17,17 @@ Step = Callable[[Ports, str, int], Any]
 
 
 def or_wait(step: Step) -> Step:
-    """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell."""
+    """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell.
+
+    A job or train that a person moved meanwhile is left as it is: the next look decides anew.
+    """
 
     @wraps(step)
     def run(ports: Ports, subject: str, number: int) -> Any:
         try:
             return step(ports, subject, number)
+        except (Stale, IllegalTransition):
+            return {"moved": True}
         except InterlockError as fault:
             _wait(ports, subject, fault)
             return {"waits": fault.code}
@@ -36,7 +41,9 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
     ask = f"{fault.hint} Then resume.".strip() if fault.hint else "Mend the cause, then resume."
     if subject.startswith("train:"):
         train = ports.store.train()
-        if train is not None and f"train:{train.number}" == subject:
+        if train is not None and train.phase == "signed":
+            ports.narrate(f"{subject} could not land: {what} It stays signed; run again.")
+        elif train is not None and f"train:{train.number}" == subject:
             dissolve(ports, train, rule, what, ask)
         return
     job = ports.store.job(subject)

@@ -25,14 +25,20 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
     if isinstance(proof, Refusal):
         _verify_again(ports, job)
         return {"published": False}
-    shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)
-    if shared:
-        _wait_for_owner(ports, job, shared)
-        return {"published": False}
     _push(ports, view, job)
+    with ports.records.lock("publish", wait=None):
+        shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)
+        if shared:
+            _wait_for_owner(ports, job, shared)
+        else:
+            _publish(ports, view, job, proof)
+    return {"published": not shared}
+
+
+def _publish(ports: Ports, view: View, job: Job, proof: Verified) -> None:
     data = {"commit": proof.commit, "tree": proof.tree, "head": proof.commit, "policy_digest": view.policy_digest}
-    ports.store.record(NewEvent(subject=job.id, step=f"publish:{job.rev}", kind="job.published", data=data))
-    return {"published": True}
+    event = NewEvent(subject=job.id, step=f"publish:{job.rev}", kind="job.published", data=data)
+    ports.store.record(event, expect=job.rev)
 
 
 def prove(ports: Ports, view: View, job: Job) -> Verified | Refusal:
@@ -45,7 +51,8 @@ def overlapping(ports: Ports, view: View, job: Job) -> dict[str, list[str]]:
     """Files that this job and another open change both change: path → the others' branches.
 
     Compared with published changes, with verified ones that were admitted earlier, and with agent branches on
-    the remote that were started elsewhere, so that of two at least one waits.
+    the remote that were started elsewhere.  The caller looks and writes under one lock, so that of two at least
+    one waits.
     """
     others = _others(ports, job)
     mine = {change.path for change in ports.repo.changes(view.base.oid, job.head or "")}
@@ -100,7 +107,8 @@ def _push(ports: Ports, view: View, job: Job) -> None:
     if view.base.remote is None:
         return
     expected = ports.repo.agent_branches().get(job.branch)
-    if expected is not None and not ports.repo.is_ancestor(expected, job.head or ""):
+    earlier = {event.data.get("head") for event in ports.store.events(job.id)}
+    if expected is not None and expected not in earlier and not ports.repo.is_ancestor(expected, job.head or ""):
         ports.narrate(f"{job.slug}: {job.branch} on the remote holds earlier work and stays as it is.")
         return
     answer = ports.repo.push_branch(job.branch, job.head or "", expected)

@@ -33,11 +33,14 @@ def sign_off(ports: Ports, actor: str) -> TrainState:
     ports.store.record(
         NewEvent(
             subject=f"train:{train.number}",
-            step=f"sign:{actor}:{train.diff}",
+            step=f"sign:{actor}:{train.rev}",
             kind="train.signed",
             actor=actor,
             data={"diff": train.diff, "candidate": train.candidate, "members": [m.as_json() for m in train.members]},
         )
     )
+    for member in train.members:
+        if member.owner == actor:
+            ports.store.approve(member.job, member.head, actor)
     again = ports.store.train()
     return again or train

@@ -8,17 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from interlock.core.contract.card import Check
+from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.ports import Ports
+
+READER = 2
+"""Counted up when reports are read in another way, so that no run is compared with one that was read before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
     """Where a suite runs: the commit and its tree, the environment, the folder of its logs, and the tree's folder.
 
-    ``ready`` is a tree that was proven to equal the commit, or None for a fresh one.
+    ``ready`` is a tree that was proven to equal the commit, or None for a fresh one; ``compared`` says that the
+    runs are only compared with, so that a red one is worth keeping: others are run again when they are asked for.
     """
 
     commit: str
@@ -26,6 +30,7 @@ class Bench:
     env: Mapping[str, str]
     logs: Path
     ready: Path | None = None
+    compared: bool = False
 
 
 def run_suite(ports: Ports, checks: Sequence[Check], head: Bench, base: Bench | None) -> tuple[Verdict, ...]:
@@ -39,6 +44,8 @@ def run_suite(ports: Ports, checks: Sequence[Check], head: Bench, base: Bench | 
     if base is not None:
         compared = [check for check in checks if runs[check.run].report is not None]
         before = _run_all(ports, compared, base)
+        for run in [name for name, known in before.items() if known.report is None]:
+            ports.narrate(f"{run}: no report from the base, so tests that are gone cannot be named.")
     return tuple(judge_check(check, runs[check.run], before.get(check.run)) for check in checks)
 
 
@@ -49,18 +56,30 @@ def known_green(ports: Ports, checks: Sequence[Check], head: Bench) -> bool:
 
 
 def distinct(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """Each command once, with the strictest report that any of its users asks for."""
+    """Each command once, asking for all that any of its users asks for."""
     found: dict[str, Check] = {}
     for check in checks:
         known = found.get(check.run)
-        if known is None or _strictness(check) > _strictness(known):
-            found[check.run] = check
+        found[check.run] = check if known is None else _stricter(known, check)
     return tuple(found.values())
 
 
-def _strictness(check: Check) -> tuple[int, bool]:
-    report = check.report
-    return ((report.at_least or 0) if report else -1, bool(report and not report.allow_skipped))
+def _stricter(one: Check, other: Check) -> Check:
+    """The same command under both demands; a check without a report demands one test and no new skip."""
+    timeout = max(one.timeout, other.timeout)
+    if one.report is None and other.report is None:
+        return replace(one, timeout=timeout)
+    reports = [check.report or Report() for check in (one, other)]
+    report = Report(
+        junit=next((report.junit for report in reports if report.junit), None),
+        at_least=max(_least(report) for report in reports) if any(r.at_least is not None for r in reports) else None,
+        allow_skipped=all(report.allow_skipped for report in reports),
+    )
+    return replace(one, report=report, timeout=timeout)
+
+
+def _least(report: Report) -> int:
+    return 1 if report.at_least is None else report.at_least
 
 
 def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, CheckRun]:
@@ -68,7 +87,7 @@ def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, C
     missing: list[tuple[Check, str]] = []
     for check in checks:
         key = _key(check, bench)
-        known = ports.store.cached_run(key)
+        known = ports.store.cached_run(key) or (ports.store.cached_run(f"{key}-red") if bench.compared else None)
         if known is not None:
             runs[check.run] = replace(known, cached=True)
         elif check.run not in runs:
@@ -78,26 +97,46 @@ def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, C
     if bench.ready is not None:
         return runs | _run_in(ports, missing, bench, bench.ready)
     folder = bench.logs / f"tree-{bench.tree[:12]}"
-    with ports.repo.fresh_tree(bench.commit, folder) as tree:
+    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    with ports.records.lock(f"tree-{name}", wait=None), ports.repo.fresh_tree(bench.commit, folder) as tree:
         return runs | _run_in(ports, missing, bench, tree)
 
 
 def _run_in(ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, tree: Path) -> dict[str, CheckRun]:
+    """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote."""
     runs: dict[str, CheckRun] = {}
     for check, key in checks:
         if check.run in runs:
             continue
+        if runs:
+            _put_back(ports, bench, tree)
         ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
-        log = bench.logs / f"{key}.log"
-        run = ports.checks.run(check, tree, bench.env, log)
+        run = ports.checks.run(check, tree, bench.env, bench.logs / f"{key}.log")
         runs[check.run] = run
-        if not run.timed_out and run.exit_code is not None:
-            ports.store.cache_run(key, run)
+        _remember(ports, bench, key, run)
+    if bench.ready is not None:
+        _put_back(ports, bench, tree)
     return runs
 
 
+def _put_back(ports: Ports, bench: Bench, tree: Path) -> None:
+    wrong = ports.repo.put_back(tree, bench.commit)
+    if wrong:
+        ports.narrate(f"checks {bench.commit[:12]}: a check changed {', '.join(wrong[:5])}; put back.")
+
+
+def _remember(ports: Ports, bench: Bench, key: str, run: CheckRun) -> None:
+    """Keep a green run, and a red one only where it is compared with: others are run again when asked for."""
+    if run.exit_code == 0 and run.report_fault is None:
+        ports.store.cache_run(key, run)
+    elif bench.compared and run.exit_code is not None:
+        ports.store.cache_run(f"{key}-red", run)
+
+
 def _key(check: Check, bench: Bench) -> str:
-    """Equal command, report and tree, in an equal environment but for ports and names, which differ by task."""
+    """Equal command, demand for a report, kind of place and tree; ports and names of the environment differ by task."""
     report = check.report
-    shape = [check.run, report.junit if report else None, check.timeout, bench.tree]
+    counted = bool(report and report.at_least)
+    place = "task" if bench.ready else "fresh"
+    shape = [READER, check.run, report.junit if report else None, counted, check.timeout, place, bench.tree]
     return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:24]

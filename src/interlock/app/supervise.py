@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from interlock.app.base import view_of
+from interlock.app.base import landed_slugs, last_view
 from interlock.app.blame import make_wait
 from interlock.app.integrate import depends_on
 from interlock.core.job.events import NewEvent
@@ -17,16 +17,16 @@ TICK = 5.0
 
 def snapshot(ports: Ports) -> Snapshot:
     """All that the plan looks at, read from the store and the last fetched policy."""
-    policy = view_of(ports, ports.repo.last_base()).policy
+    view = last_view(ports)
     jobs = ports.store.jobs()
     trains = ports.store.trains()
     return Snapshot(
         jobs=jobs,
         train=ports.store.train(),
         next_train=max((train.number for train in trains), default=0) + 1,
-        landed_slugs=ports.store.landed_slugs(),
+        landed_slugs=landed_slugs(ports, view),
         depends_on=depends_on(jobs),
-        parallel_agents=policy.parallel_agents,
+        parallel_agents=view.policy.parallel_agents,
     )
 
 
@@ -37,8 +37,8 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
     """
     started: set[str] = set()
     while not stop():
-        _record_failures(ports, engine.failures())
         running = engine.running()
+        _record_failures(ports, engine.failures())
         busy = {subject_of(name) for name in running}
         due = [action for action in plan(snapshot(ports)) if action.subject not in busy]
         _record_failures(ports, {action.id: _NO_PROGRESS for action in due if action.id in started})
@@ -69,24 +69,24 @@ def _record_failures(ports: Ports, failures: Mapping[str, str]) -> None:
         kind, subject = name.partition(":")[0], subject_of(name)
         ports.narrate(f"{name} failed: {text}")
         if subject.startswith("train:"):
-            _dissolve(ports, subject, name, text)
+            _dissolve(ports, subject, text)
             continue
         job = ports.store.job(subject)
         if job.state in OPEN:
             data = {
                 "rule": "internal",
                 "what": f"{kind} ended with a fault of ours: {text}",
-                "ask": "Read the log, mend the cause, then resume the job.",
+                "ask": "Mend the cause, or report it with these words, then resume the job.",
             }
-            ports.store.record(NewEvent(subject=subject, step=f"fault:{name}", kind="job.waits", data=data))
+            ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))
 
 
-def _dissolve(ports: Ports, subject: str, name: str, text: str) -> None:
+def _dissolve(ports: Ports, subject: str, text: str) -> None:
     train = ports.store.train()
-    if train is None or f"train:{train.number}" != subject:
-        return
+    if train is None or f"train:{train.number}" != subject or train.phase == "signed":
+        return  # a signed train may have landed: the next run asks the remote
     for member in train.members:
         make_wait(
             ports, member, "internal", f"The train ended with a fault of ours: {text}", "Mend the cause, then resume."
         )
-    ports.store.record(NewEvent(subject=subject, step=f"fault:{name}", kind="train.dissolved", data={"why": text}))
+    ports.store.record(NewEvent(subject=subject, step=f"fault:{train.rev}", kind="train.dissolved", data={"why": text}))

@@ -46,7 +46,7 @@ def _benches(ports: Ports, view: View, train: TrainState, merged: Merged, below:
     env = {name: str(number) for name, number in numbers.items()}
     env |= {"INTERLOCK_TRAIN": str(train.number), INHERIT: " ".join(view.policy.environment)}
     head = Bench(commit=merged.commit, tree=merged.tree, env=env, logs=logs)
-    before = Bench(commit=below, tree=ports.repo.tree_of(below), env=env, logs=logs)
+    before = Bench(commit=below, tree=ports.repo.tree_of(below), env=env, logs=logs, compared=True)
     return head, before
 
 

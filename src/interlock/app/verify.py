@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from interlock.app.base import View, card_file, fresh_view, ready_card
+from interlock.app.base import View, card_file, fresh_view, landed_slugs, ready_card
+from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.isolate import ENV_FILE, environment_of, place_of
 from interlock.app.suite import Bench, distinct, run_suite
 from interlock.core.contract.card import Card, Check
+from interlock.core.gate.accepted import excuse
 from interlock.core.gate.artifacts import judge_artifact
+from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports import CardFile, Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ def verify(ports: Ports, job: Job) -> Verification | None:
     None when the card is gone from the default branch; the job then waits for a person.
     """
     view = fresh_view(ports)
-    card = _present_card(ports, view, job)
+    card = take_over_card(ports, view, job)
     if card is None:
         return None
     job = ports.store.job(job.id)
@@ -76,12 +79,12 @@ def judge_now(ports: Ports, job: Job) -> Verification:
             raise Refused(_no_card(job))
         return result
     view = fresh_view(ports)
-    card = ready_card(ports, view, job.slug).card
-    if card is None:
+    found = ready_card(ports, view, job.slug)
+    if found.card is None:
         raise Refused(_no_card(job))
-    result = _judge(ports, view, job, card)
+    result = _judge(ports, view, job, found.card)
     if result.verdicts:
-        ports.store.add_evidence(_evidence(ports, view, job, result))
+        ports.store.add_evidence(_evidence(ports, view, replace(job, card_oid=found.oid), result))
     return result
 
 
@@ -94,7 +97,17 @@ def _no_card(job: Job) -> Refusal:
     )
 
 
-def _present_card(ports: Ports, view: View, job: Job) -> Card | None:
+def _rewound(view: View, job: Job) -> Refusal:
+    return Refusal(
+        rule="base-rewound",
+        what=f"{view.base.ref} no longer holds {job.base[:12]}, on which the work of {job.slug} stands.",
+        why="Landing it would bring back what was taken off the default branch.",
+        would_change="Restore the branch, or abandon the job and dispatch it anew from the present one.",
+        holders=(job.base,),
+    )
+
+
+def take_over_card(ports: Ports, view: View, job: Job) -> Card | None:
     """The card on the default branch; a change since dispatch is shown in the history and taken over."""
     path = card_file(job.slug)
     oid = ports.repo.blob_oid(view.base.oid, path)
@@ -105,13 +118,22 @@ def _present_card(ports: Ports, view: View, job: Job) -> Card | None:
     if found is None or found.card is None:
         what = f"The card {path} is no longer a readable card on {view.base.ref}."
         _wait(
-            ports, job, "card-gone", "unknown-card", what, "Restore the card, then decide --again; or abandon the job."
+            ports,
+            job,
+            f"card-gone:{job.rev}",
+            "unknown-card",
+            what,
+            "Restore the card, then decide --again; or abandon the job.",
         )
+        return None
+    fault = _unfit(ports, view, job, found)
+    if fault:
+        _wait(ports, job, f"card-unfit:{job.rev}", *fault)
         return None
     ports.store.record(
         NewEvent(
             subject=job.id,
-            step=f"card-changed:{found.oid}",
+            step=f"card-changed:{found.oid}:{job.rev}",
             kind="job.note",
             data={"text": "The card changed since dispatch.", "card": to_json(found.card), "card_oid": found.oid},
         )
@@ -119,18 +141,43 @@ def _present_card(ports: Ports, view: View, job: Job) -> Card | None:
     return found.card
 
 
+def _unfit(ports: Ports, view: View, job: Job, found: CardFile) -> tuple[str, str, str] | None:
+    """Why a changed card cannot be the card of a job that was admitted by an earlier one: rule, what, ask."""
+    again = "Mend the card on the default branch, then decide --again; or abandon the job."
+    if found.card is not None and found.card.class_name != job.class_name:
+        what = f"The card {found.file} is of class {found.card.class_name} now; its slot is one of {job.class_name}."
+        return "class", what, "Abandon the job and dispatch it anew, or put the class back and decide --again."
+    problems = card_problems(ports, view, found, landed_slugs(ports, view))
+    if problems:
+        what = " ".join(f"{problem.where}: {problem.what}" for problem in problems)
+        return "not-ready", f"The card changed and is not ready: {what}", again
+    return None
+
+
 def _judge(ports: Ports, view: View, job: Job, card: Card) -> Verification:
     head, tree = job.head or "", job.tree or ""
+    if not ports.repo.is_ancestor(job.base, view.base.oid):
+        raise Refused(_rewound(view, job))
     changes = ports.repo.changes(view.base.oid, head)
     violations = judge_scope(card, changes, protected_paths=view.policy.protected_paths)
     if violations:
         return Verification(passed=False, commit=head, tree=tree, violations=violations)
     bench = _bench(ports, job, view, head, tree)
     verdicts = run_suite(ports, checks_of(card, view), bench, _base_bench(ports, job))
-    verdicts = (*verdicts, *(judge_artifact(item.path, ports.repo.read(head, item.path)) for item in card.artifacts))
-    passed = bool(verdicts) and all(v.state == "passed" or v.rule in job.waivers for v in verdicts)
+    verdicts = (
+        *verdicts,
+        *(judge_artifact(item.path, _artifact(ports, head, item.path, changes)) for item in card.artifacts),
+    )
+    verdicts = excuse(verdicts, job.waivers, job.waived_tests)
+    passed = bool(verdicts) and all(verdict.state != "refused" for verdict in verdicts)
     place: Literal["fresh", "task"] = "task" if bench.ready else "fresh"
     return Verification(passed=passed, commit=head, tree=tree, verdicts=verdicts, place=place)
+
+
+def _artifact(ports: Ports, head: str, path: str, changes: tuple[Change, ...]) -> bytes | None:
+    """The artifact's bytes when this very work brought it as a regular file."""
+    brought = any(change.path == path and change.new_mode not in (0, SYMLINK, SUBMODULE) for change in changes)
+    return ports.repo.read(head, path) if brought else None
 
 
 def checks_of(card: Card, view: View) -> tuple[Check, ...]:
@@ -151,7 +198,8 @@ def _bench(ports: Ports, job: Job, view: View, commit: str, tree: str) -> Bench:
 
 def _base_bench(ports: Ports, job: Job) -> Bench:
     logs = ports.records.job(job.id) / "checks"
-    return Bench(commit=job.base, tree=ports.repo.tree_of(job.base), env=environment_of(ports, job), logs=logs)
+    tree = ports.repo.tree_of(job.base)
+    return Bench(commit=job.base, tree=tree, env=environment_of(ports, job), logs=logs, compared=True)
 
 
 def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
@@ -171,10 +219,13 @@ def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
     number = ports.store.add_evidence(_evidence(ports, view, job, result))
     data = {"evidence": number, "checks": [verdict.as_json() for verdict in result.verdicts]}
     if result.passed:
-        ports.store.record(NewEvent(subject=job.id, step=f"verified:{job.rev}", kind="job.verified", data=data))
+        event = NewEvent(subject=job.id, step=f"verified:{job.rev}", kind="job.verified", data=data)
+        ports.store.record(event, expect=job.rev)
         return
-    bad = next((v for v in result.verdicts if v.state != "passed" and v.rule not in job.waivers), None)
+    bad = next((verdict for verdict in result.verdicts if verdict.state == "refused"), None)
     rule, what = (bad.rule or "check-failed", bad.what) if bad else ("no-check", "No check ran, so nothing is proven.")
+    others = [verdict.what for verdict in result.verdicts if verdict.state == "refused" and verdict is not bad]
+    what = " ".join((what, *others))
     detail = dict(data, tail=bad.run.tail if bad else "")
     _wait(ports, job, f"refused:{job.rev}", rule, what, _ask(rule), **detail)
 
@@ -205,13 +256,10 @@ def _evidence(ports: Ports, view: View, job: Job, result: Verification) -> Evide
 
 
 def _waived(job: Job, result: Verification) -> Mapping[str, str]:
-    rules = {verdict.rule for verdict in result.verdicts if verdict.state != "passed"}
+    rules = {verdict.rule for verdict in result.verdicts if verdict.state == "accepted"}
     return {rule: by for rule, by in job.waivers.items() if rule in rules}
 
 
 def _wait(ports: Ports, job: Job, step: str, rule: str, what: str, ask: str, **detail: Any) -> None:
-    ports.store.record(
-        NewEvent(
-            subject=job.id, step=step, kind="job.waits", data={"rule": rule, "what": what, "ask": ask, "detail": detail}
-        )
-    )
+    data = {"rule": rule, "what": what, "ask": ask, "detail": detail}
+    ports.store.record(NewEvent(subject=job.id, step=step, kind="job.waits", data=data), expect=job.rev)

@@ -144,13 +144,11 @@ def _open(slugs: tuple[str, ...], here: bool) -> tuple[Source, frozenset[str]]:
 
 
 def _landed(repo: Repo) -> frozenset[str]:
-    """Slugs that have landed, when there is a history to ask; a check makes none."""
-    from interlock.wiring import open_ports, store_url
-
-    url = store_url(repo)
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+    """Slugs that have landed, as the default branch's own history says; none before the first fetch."""
+    try:
+        return repo.landed_slugs(repo.last_base().oid)
+    except InterlockError:
         return frozenset()
-    return open_ports(repo.top).store.landed_slugs()
 
 
 def _lines(report: CardReport, source: Source) -> list[str]:

@@ -26,22 +26,25 @@ def command(face: Face, slugs: tuple[str, ...], landed: bool, approve: bool, act
     if not slugs and not landed:
         raise Misuse("Name at least one job.", hint="interlock clean SLUG, or --landed for all that landed.")
     ports = open_ports(narrate=face.say)
-    names = (*slugs, *(job.id for job in (closed_with_tree(ports) if landed else ())))
+    jobs = {job.id: job.slug for job in (closed_with_tree(ports) if landed else ())}
+    names = (*slugs, *jobs)
     results, lines, code = [], [], 0
     for name in names:
         try:
             done = clean(ports, name, actor, approve=approve)
         except Refused as refused:
             code = 1
-            results.append({"slug": name, "refusal": refused.refusal.as_json()})
+            results.append({"slug": jobs.get(name, name), "refusal": refused.refusal.as_json()})
             lines += refusal_lines(refused.refusal)
         else:
             results.append(done.as_json())
             lines.append(f"{done.job.slug}: taken away; the snapshot is {done.snapshot.ref or 'not needed'}.")
-            lines += [f"  kept in it: {path}" for path in done.as_json()["kept"][:10]]
+            kept = done.as_json()["kept"]
+            lines += [f"  kept in it: {path}" for path in kept[:10]]
+            lines += [f"  and {len(kept) - 10} more; --json lists them all."] if len(kept) > 10 else []
     face.answer(
         {"results": results},
         lines or ["No job that landed has a tree here."],
-        then=f"interlock restore {names[0]}" if names and not code else None,
+        then=f"interlock restore {jobs.get(names[0], names[0])}" if names and not code else None,
     )
     return code

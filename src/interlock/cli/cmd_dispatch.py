@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
+from typing import Final
 
 import click
 
@@ -11,6 +13,9 @@ from interlock.cli.names import shown
 from interlock.cli.render import Face, refusal_lines, verb
 from interlock.core.job.ids import branch_of
 from interlock.core.problems import Misuse
+
+_LONG: Final = 100
+_NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONG - 1}}}")
 
 
 @click.command("dispatch")
@@ -68,9 +73,11 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
 
 
 def _refuse_no_slug(name: str) -> None:
-    """A path or a file name is a slip of the hand, not a card that is missing."""
-    if not name or "/" in name or name.endswith(".yaml"):
-        slug = PurePath(name).name.removesuffix(".yaml") or "SLUG"
+    """A path, a file's name or another odd text is a slip of the hand, not a card that is missing."""
+    if name.endswith(".yaml") or not _NAME.fullmatch(name):
+        slug = PurePath(name).name.removesuffix(".yaml")
+        told = shown(name) if len(name) < _LONG else f"{shown(name[:_LONG])}…"
         raise Misuse(
-            f"{shown(name) or 'An empty text'} is no slug of a card.", hint=f"interlock dispatch {shown(slug)}"
+            f"{told or 'An empty text'} is no slug of a card.",
+            hint=f"interlock dispatch {slug if _NAME.fullmatch(slug) else 'SLUG'}",
         )

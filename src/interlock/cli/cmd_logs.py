@@ -25,6 +25,8 @@ def command(face: Face, slug: str, follow: bool, attempt: int | None, raw: bool)
     job = ports.store.find(slug)
     if job is None or not (attempt or job.attempt):
         raise Misuse(f"No attempt of {slug} has started.", hint="interlock run starts what is due.")
+    if attempt is not None and not 1 <= attempt <= job.attempt:
+        raise Misuse(f"{slug} has no attempt {attempt}; the last one is {job.attempt}.", hint=f"interlock logs {slug}")
     folder = ports.records.attempt(job.id, attempt or job.attempt)
     path = folder / "output.log"
     if face.json:

@@ -84,6 +84,7 @@ RULES: Final[dict[str, str]] = {
     "text-conflict": "The change does not merge with what is before it.",
     "red-alone": "The change makes the full suite fail by itself.",
     "red-together": "The change is green alone and red together with another.",
+    "base-rewound": "The default branch was taken back behind the commit that the work stands on.",
     "red-base": "The full suite fails on the default branch itself.",
     "no-full-check": "No full suite is configured for the train.",
     "held": "The change is held.",

@@ -73,7 +73,7 @@ class DbosEngine:
             self._follow(handle.get_workflow_id().partition("#")[0], handle)
 
     def start(self, action: Action) -> None:
-        """Start an action unless it runs already; one that ended with a fault is tried again under a further id."""
+        """Start an action unless it runs already; one that has ended and is due again is tried under a further id."""
         if action.id in self._running:
             return
         with SetWorkflowID(self._next_try(action.id)):
@@ -82,7 +82,7 @@ class DbosEngine:
 
     def _next_try(self, name: str) -> str:
         number = 1
-        while (status := DBOS.get_workflow_status(_tried(name, number))) and status.status in _FAULTY:
+        while (status := DBOS.get_workflow_status(_tried(name, number))) and status.status in _ENDED:
             number += 1
         return _tried(name, number)
 
@@ -91,11 +91,14 @@ class DbosEngine:
         threading.Thread(target=self._await, args=(name, handle), name=f"await {name}", daemon=True).start()
 
     def _await(self, name: str, handle: Any) -> None:
+        failed = None
         try:
             handle.get_result()
         except BaseException as fault:  # noqa: BLE001  DBOS raises its own from BaseException
-            self._failures[name] = "".join(traceback.format_exception_only(fault)).strip()
+            failed = "".join(traceback.format_exception_only(fault)).strip()
         with self._ended:
+            if failed is not None:
+                self._failures[name] = failed
             self._running.pop(name, None)
             self._ended.notify_all()
 
@@ -108,7 +111,8 @@ class DbosEngine:
             self._ended.wait_for(lambda: self.running() != before or not before, timeout)
 
     def failures(self) -> Mapping[str, str]:
-        told, self._failures = self._failures, {}
+        with self._ended:
+            told, self._failures = self._failures, {}
         return told
 
     def close(self) -> None:
@@ -116,7 +120,7 @@ class DbosEngine:
         DBOS.destroy(workflow_completion_timeout_sec=0)
 
 
-_FAULTY = ("ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+_ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
 def _tried(name: str, number: int) -> str:

@@ -6,8 +6,11 @@ either that its runner was killed.
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,19 +41,33 @@ class HostRuns:
     def run(self, folder: Path, launch: Launch) -> End:
         """Start the attempt of this folder, or attach to it, or read how it ended; blocks to its end.
 
-        Safe to call from several processes at once: one run comes of it.  Raises OSError when the folder cannot be
-        used, LockHeld when another caller hangs for a minute and a half.
+        Safe to call from several processes at once: one run comes of it.  What was written down to be started goes
+        before ``launch``.  Raises OSError when the folder cannot be used, LockHeld when another caller hangs for a
+        minute and a half.
         """
-        place = Folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        end = self._follow(Folder(folder), _spec(launch, contain=self._contain))
+        assert end is not None  # noqa: S101 -- there is an order
+        return end
+
+    def attach(self, folder: Path) -> End | None:
+        """How the attempt of this folder ended, waiting for it; None when it was never so much as written down.
+
+        One whose start was killed is started as it was written down.  Raises as ``run`` does.
+        """
+        return self._follow(Folder(folder), None) if folder.is_dir() else None
+
+    def _follow(self, place: Folder, order: Spec | None) -> End | None:
         wait = _FIRST_WAIT
         starts = 0
         while True:
             with locks.held(place.turn, wait=_TURN_SECONDS):
                 end = self._look(place)
                 if end is None and not locks.is_held(place.lock):
+                    if not _is_ordered(place, order):
+                        return None
                     starts += 1
-                    end = self._start(place, launch, starts)
+                    end = self._start(place, starts)
             if end is not None:
                 return end
             time.sleep(wait)
@@ -72,7 +89,7 @@ class HostRuns:
     def _look(self, place: Folder) -> End | None:
         """How it ended, if it did; a killed runner's attempt is cleaned up and ended here."""
         if (shape := place.exit()) is not None:
-            return _end(shape)
+            return _heard(place, _end(shape))
         if not place.was_started() or locks.is_held(place.lock):
             return None
         return self._interrupt(place)
@@ -87,7 +104,7 @@ class HostRuns:
             leftovers=leftovers,
             message="Its runner was killed before it could write how the attempt ended.",
         )
-        return _end(place.exit() or {"how": "interrupted"})
+        return _heard(place, _end(place.exit() or {"how": "interrupted"}))
 
     def _sweep(self, place: Folder) -> tuple[str, ...]:
         """End what a killed runner left: by the run's marker, and only what is younger than the runner and of this boot."""
@@ -101,16 +118,46 @@ class HostRuns:
             return ()
         return tree.sweep(f"{MARKER}={marker}", since=runner.start)
 
-    def _start(self, place: Folder, launch: Launch, starts: int) -> End | None:
+    def _start(self, place: Folder, starts: int) -> End | None:
+        """Have a runner carry out what is written down."""
+        fault = _fault(place.spec())
         if starts > _STARTS:
-            place.write_exit(how="failed-to-start", message=f"Its runner was ended {_STARTS} times before it began.")
+            fault = f"Its runner was ended {_STARTS} times before it began."
+        if fault:
+            place.write_exit(how="failed-to-start", message=fault)
             return self._look(place)
-        place.write_spec(_spec(launch, contain=self._contain))
         status = detach.start("interlock.runner", [str(place.path)], log=place.runner_log)
         if status != 0 and not place.was_started():
             tail = last_lines(place.runner_log)
             place.write_exit(how="failed-to-start", tail=tail, message=f"Its runner ended with {status}.")
         return self._look(place)
+
+
+def _is_ordered(place: Folder, order: Spec | None) -> bool:
+    """Whether it is written down what to run: before, and then that stays, or else now."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        place.spec()
+        return True
+    if order is None:
+        return False
+    place.write_spec(order)
+    return True
+
+
+def _fault(spec: Spec) -> str | None:
+    """Why an agent must not be started: its folder is gone, or a link leads elsewhere (case AI-02)."""
+    cwd = Path(spec.cwd)
+    if cwd.is_dir() and not cwd.is_symlink():
+        return None
+    state = "is not there" if not os.path.lexists(cwd) else "is no folder"
+    return f"{cwd}, the folder to work in, {state}; the agent was not started."
+
+
+def _heard(place: Folder, end: End) -> End:
+    """An end from outside that a person had asked for, or asks for before it was acted on, is that person's stop."""
+    if end.how != "interrupted" or not place.cancel.exists():
+        return end
+    return replace(end, how="cancelled", message=f"A person asked for its end. {end.message}".strip())
 
 
 def _spec(launch: Launch, *, contain: bool) -> Spec:

@@ -104,12 +104,40 @@ def test_an_injected_report_is_never_an_earlier_ones(bench: Bench) -> None:
     assert verdict.rule == "no-report"
 
 
-@pytest.mark.parametrize("own", ["pytest -q --junitxml=out/r.xml", "pytest -q --junit-xml out/r.xml"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        "pytest -q --junitxml=out/r.xml",
+        "pytest -q --junit-xml out/r.xml",
+        "pytest -q --junitxml='out/r.xml'",
+        'X=1 pytest -q --junit-xml "./out/r.xml"',
+        "pytest -q --junitprefix=p",
+        "pytest -q --junit-prefix p",
+    ],
+)
 def test_a_report_that_the_command_names_itself_is_read(bench: Bench, own: str) -> None:
     bench.write("test_a.py", GREEN)
     run = bench.run(own)
     assert run.report is not None
     assert run.report.ran == 2
+
+
+@pytest.mark.parametrize("own", ["=$PWD/out.xml", " ~/out.xml", "=", '="$NONE"', " out*.xml"])
+def test_a_report_whose_file_is_unclear_is_refused_before_anything_runs(bench: Bench, own: str) -> None:
+    bench.write("test_a.py", "open('ran', 'w').close()\n" + GREEN)
+    verdict = bench.judge(f"pytest -q --junitxml{own}")
+    assert verdict.rule == "no-report"
+    assert "plain path" in verdict.what
+    assert not (bench.tree / "ran").exists()
+
+
+@pytest.mark.parametrize("own", [".", "./", "kept", "../kept.xml", "/etc/kept.xml"])
+def test_a_report_that_the_command_puts_elsewhere_is_refused_and_nothing_is_removed(bench: Bench, own: str) -> None:
+    bench.write("kept/test_a.py", GREEN)
+    (bench.tree.parent / "kept.xml").touch()
+    assert bench.judge(f"pytest -q --junitxml '{own}'").rule == "bad-report"
+    assert (bench.tree / "kept/test_a.py").exists()
+    assert (bench.tree.parent / "kept.xml").exists()
 
 
 def test_demanded_tests_without_any_report_are_refused(bench: Bench) -> None:

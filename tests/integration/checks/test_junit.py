@@ -94,8 +94,110 @@ def test_a_file_that_the_class_names_already_is_left_out() -> None:
     assert set(report.cases) == {"tests.test_a.TestB::n"}
 
 
-def test_tests_without_names_are_still_counted() -> None:
-    assert len(parse(suite("<testcase/>", "<testcase/>")).cases) == 2
+def test_a_test_without_a_name_has_not_passed() -> None:
+    report = parse(suite("<testcase/>", "<testcase name=' '/>", "<testcase><skipped/></testcase>", PASS))
+    assert report.cases == {
+        "unnamed test 1": "error",
+        "unnamed test 2": "error",
+        "unnamed test 3": "error",
+        "m::a": "passed",
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        suite(PASS, tests="0"),
+        b"<testsuites tests='0'>" + suite(PASS, tests="0") + b"</testsuites>",
+        b"<testsuites>" + suite(PASS, tests="0") + suite(PASS, tests="0") + b"</testsuites>",
+        b"<testsuites tests='0'>" + suite(PASS) + b"</testsuites>",
+    ],
+)
+def test_tests_that_the_header_does_not_count_did_not_run(data: bytes) -> None:
+    with pytest.raises(BadReport, match=r"0 tests ran, and \d are listed"):
+        parse(data)
+
+
+def test_pytest_counts_every_test_that_it_ran() -> None:
+    two = (PASS, PASS.replace('"a"', '"b"'))
+    with pytest.raises(BadReport, match="1 tests ran, and 2 are listed"):
+        parse(suite(*two, name="pytest", tests="1"))
+    with pytest.raises(BadReport, match="1 tests ran, and 2 are listed"):
+        parse(b"<testsuites name='pytest tests'>" + suite(*two, name="own", tests="1") + b"</testsuites>")
+    assert len(parse(suite(*two, name="other", tests="1")).cases) == 2
+    assert len(parse(suite(*two, name="pytest", tests="3")).cases) == 2
+
+
+def test_a_header_that_counts_wrongly_and_not_zero_is_a_note() -> None:
+    data = b"<testsuites tests='0'>" + suite(PASS, tests="2") + suite(tests="0") + b"</testsuites>"
+    assert parse(data).cases == {"m::a": "passed"}
+    assert "says 2 tests, and 1 were counted" in parse(data).note
+
+
+@pytest.mark.parametrize(
+    ("case", "state"),
+    [
+        ("<testcase name='a' status='notrun'/>", "skipped"),
+        ("<testcase name='a' status='NotRun' result='suppressed'/>", "skipped"),
+        ("<testcase name='a' status='disabled'/>", "skipped"),
+        ("<testcase name='a'><disabled/></testcase>", "skipped"),
+        ("<testcase name='a' status='run' result='skipped'/>", "skipped"),
+        ("<testcase name='a' status='fail'/>", "failed"),
+        ("<testcase name='a' status='notrun'><error/></testcase>", "error"),
+        ("<testcase name='a' status='run' result='completed'/>", "passed"),
+    ],
+)
+def test_what_a_tool_says_in_an_attribute_alone_counts(case: str, state: str) -> None:
+    assert parse(suite(case)).cases == {"a": state}
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (suite(PASS, "<error message='setup'/>", name="s"), "suite s (<error> outside its tests)"),
+        (suite("<failure/>", PASS), "suite (<failure> outside its tests)"),
+        (b"<testsuites>" + suite(PASS) + b"<error/></testsuites>", "suite (<error> outside its tests)"),
+        (suite(PASS, name="s", tests="1", failures="2"), "suite s (its header counts failures: 2)"),
+        (suite(PASS, name="s", tests="1", errors="1"), "suite s (its header counts errors: 1)"),
+        (b"<testsuites errors='1'>" + suite(PASS) + b"</testsuites>", "suite (its header counts errors: 1)"),
+    ],
+)
+def test_a_suite_that_broke_or_counts_failures_has_not_passed(data: bytes, fault: str) -> None:
+    assert parse(data).cases == {"m::a": "passed", fault: "error"}
+
+
+def test_a_header_whose_failures_the_tests_show_says_nothing_more() -> None:
+    failed = PASS.replace("/>", "><failure/></testcase>")
+    assert parse(suite(failed, tests="1", failures="1", errors="1")).cases == {"m::a": "failed"}
+
+
+def test_identities_hold_neither_the_tree_nor_an_address(tmp_path: Path) -> None:
+    def names(tree: Path, address: str) -> set[str]:
+        cases = (
+            f"<testcase classname='m' name='t[{tree}/data/a.json]'/>",
+            f"<testcase classname='m' name='t[{tree.resolve()}/data/b.json]'/>",
+            f"<testcase classname='m' name='t[{tree}-other/c.json]'/>",
+            f"<testcase classname='m' name='t[file://{tree}]'/>",
+            f"<testcase classname='{tree}/x.c' name='n'/>",
+            f"<testcase classname='m' name='t[&lt;object object at 0x{address}0&gt;]'/>",
+            f"<testcase classname='m' name='t[&lt;object object at 0x{address}8&gt;]'/>",
+        )
+        return set(parse(suite(*cases), tree=tree).cases)
+
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    found = names(tmp_path / "link", "7f1a")
+    assert found == {
+        "m::t[data/a.json]",
+        "m::t[data/b.json]",
+        f"m::t[{tmp_path}/link-other/c.json]",
+        "m::t[file://]",
+        "x.c::n",
+        "m::t[<object object at 0x0>]",
+        "m::t[<object object at 0x0>] #2",
+    }
+    other = names(tmp_path / "real", "55AB")
+    assert {name for name in found if "other" not in name} == {name for name in other if "other" not in name}
 
 
 def test_a_report_without_tests_is_readable_and_empty() -> None:

@@ -17,6 +17,7 @@ from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.repo import GitRepo
 from interlock.core.problems import Refused
 from interlock.host.commands import Finished
+from interlock.testing.world import World as WholeWorld
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 
@@ -251,6 +252,7 @@ def test_a_remote_that_is_added_later_has_to_be_confirmed_once(team: World) -> N
     git(team.top, "remote", "remove", "origin")
     repo = team.repo()
     assert repo.refresh().remote is None
+    place(team, repo=repo)
     git(team.top, "remote", "add", "origin", str(team.remote))
     with pytest.raises(Refused, match="was absent when") as caught:
         repo.refresh()
@@ -298,3 +300,19 @@ def test_importing_a_branch_prefers_what_follows(team: World) -> None:
         repo.import_branch("agent/a")
     with pytest.raises(Exception, match="names no commit"):
         repo.import_branch("agent/none")
+
+
+def test_remote_added_before_any_task_is_taken_and_one_added_later_is_not(tmp_path: Path) -> None:
+    world = WholeWorld.make(tmp_path / "w")
+    world.git("remote", "remove", "origin")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "base")
+    assert world.ask("doctor", code=None)["features"]
+    world.git("remote", "add", "origin", str(world.remote))
+    world.card("a")
+    world.push("with a remote")
+    assert world.ask("dispatch", "a")["admitted"]
+    world.git("remote", "set-url", "origin", str(tmp_path / "elsewhere.git"))
+    done = world.ask("dispatch", "a", code=1)
+    assert done["refusal"]["rule"] == "git"
+    assert "remote.origin.url" in done["refusal"]["would_change"]

@@ -19,7 +19,7 @@ from tests.integration.watching import seen, wait_until
 
 from interlock.host import namespace, spool, tree
 from interlock.host.attempts import HostRuns
-from interlock.host.folder import Folder
+from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER
 from interlock.ports import Launch
 
@@ -206,6 +206,133 @@ def test_cancelled_before_its_start_it_never_starts(tmp_path: Path) -> None:
     HostRuns().cancel(folder)
     assert ended(folder, contain=True, script=f"touch {tmp_path}/ran") == ("cancelled", None)
     assert not (tmp_path / "ran").exists()
+
+
+def test_cancelled_while_supervisor_and_runner_are_dead_it_was_a_person(tmp_path: Path, contain: bool) -> None:
+    folder = tmp_path / "1"
+    caller = control(folder, "sleep 600", contain=contain)
+    wait_until(Folder(folder).agent)
+    pid = runner_pid(folder)
+    assert pid is not None
+    caller.kill()
+    caller.communicate()
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not HostRuns().alive(folder))
+    HostRuns().cancel(folder)
+    assert ended(folder, contain=contain, script=f"touch {tmp_path}/again") == ("cancelled", None)
+    assert ended(folder, contain=contain) == ("cancelled", None)
+    assert not (tmp_path / "again").exists()
+
+
+def test_cancelled_after_its_runner_was_asked_to_go_it_was_a_person(tmp_path: Path, contain: bool) -> None:
+    folder = tmp_path / "1"
+    caller = control(folder, "sleep 600", contain=contain)
+    wait_until(Folder(folder).agent)
+    pid = runner_pid(folder)
+    assert pid is not None
+    caller.kill()
+    caller.communicate()
+    os.kill(pid, signal.SIGTERM)
+    wait_until(Folder(folder).exit)
+    assert ended(folder, contain=contain) == ("interrupted", None)
+    HostRuns().cancel(folder)
+    assert ended(folder, contain=contain) == ("cancelled", None)
+
+
+def test_attaching_starts_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    assert HostRuns().attach(folder) is None
+    folder.mkdir()
+    assert HostRuns().attach(folder) is None
+    assert not Folder(folder).was_started()
+
+
+def test_attaching_waits_for_what_runs_and_reads_what_ended(tmp_path: Path, contain: bool) -> None:
+    folder = tmp_path / "1"
+    first = control(folder, f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; exit 4", contain=contain)
+    wait_until(Folder(folder).agent)
+    first.kill()
+    first.communicate()
+    found: list[tuple[str, int | None] | None] = []
+
+    def look() -> None:
+        end = HostRuns(contain=contain).attach(folder)
+        found.append((end.how, end.exit_code) if end else None)
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+    assert found == []
+    (tmp_path / "go").touch()
+    for thread in threads:
+        thread.join(30)
+    look()
+    assert found == [("exited", 4)] * 4
+
+
+def test_attaching_heals_what_a_killed_runner_left(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    caller = control(folder, "sleep 600", contain=True)
+    wait_until(Folder(folder).agent)
+    pid = runner_pid(folder)
+    assert pid is not None
+    caller.kill()
+    caller.communicate()
+    os.kill(pid, signal.SIGKILL)
+    end = HostRuns().attach(folder)
+    assert end is not None
+    assert end.how == "interrupted"
+
+
+def test_an_order_on_record_is_what_runs_whatever_is_handed_in_later(tmp_path: Path) -> None:
+    """The caller was killed between writing down what to run and starting it: that, and nothing newer, is started."""
+    folder = tmp_path / "1"
+    folder.mkdir()
+    order = launch(f"touch {tmp_path}/ordered; exit 6", tmp_path)
+    spec = Spec(
+        argv=order.argv,
+        env={**order.env, MARKER: secrets.token_hex(16)},
+        cwd=str(order.cwd),
+        stdin=None,
+        wall=60.0,
+        idle=60.0,
+        spool=None,
+        attempt=1,
+        contain=True,
+    )
+    Folder(folder).write_spec(spec)
+    end = HostRuns().attach(folder)
+    assert end is not None
+    assert (end.how, end.exit_code) == ("exited", 6)
+    assert ended(folder, contain=True, script=f"touch {tmp_path}/newer") == ("exited", 6)
+    assert (tmp_path / "ordered").exists()
+    assert not (tmp_path / "newer").exists()
+
+
+def test_a_damaged_order_that_was_never_started_is_written_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    folder.mkdir()
+    (folder / "spec.json").write_text("{")
+    assert HostRuns().attach(folder) is None
+    assert ended(folder, contain=True, script="exit 2") == ("exited", 2)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "link"])
+def test_without_its_folder_an_agent_is_not_started_elsewhere(tmp_path: Path, contain: bool, kind: str) -> None:
+    """Case AI-02: a folder that vanished, or is another one behind a link, is no place to start an agent in."""
+    tree_at, other = tmp_path / "tree", tmp_path / "other"
+    other.mkdir()
+    if kind == "file":
+        tree_at.touch()
+    if kind == "link":
+        tree_at.symlink_to(other)
+    end = HostRuns(contain=contain).run(tmp_path / "1", launch(f"touch {tmp_path}/ran ./ran", tree_at))
+    assert (end.how, end.exit_code) == ("failed-to-start", None)
+    assert str(tree_at) in end.message
+    assert "not started" in end.message
+    assert not (tmp_path / "ran").exists()
+    assert not list(other.iterdir())
 
 
 def test_a_stop_message_ends_the_agent_and_names_the_outcome(tmp_path: Path, contain: bool, token: str) -> None:

@@ -41,6 +41,8 @@ class CheckRunner:
         Raises OSError when the log cannot be written.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
+        if fault := _unclear(check):
+            return _not_run(check, log, fault)
         command, report = _prepare(check, tree, log)
         if report is not None and (fault := _remove_old(report)):
             return _not_run(check, log, fault)
@@ -67,6 +69,17 @@ def _prepare(check: Check, tree: Path, log: Path) -> tuple[str, _Report | None]:
         name = f"{log.name}.xml"
         return with_report(check.run, shlex.quote(str(log.with_name(name)))), _Report(path=name, root=log.parent)
     return check.run, _Report(path=command.own_report, root=tree) if command.own_report else None
+
+
+def _unclear(check: Check) -> tuple[str, str] | None:
+    """A report that cannot be told from the command's text is no reason to go without one."""
+    command = pytest_command(check.run)
+    if command is None or command.unclear_report is None or (check.report is not None and check.report.junit):
+        return None
+    name = command.unclear_report
+    fault = f"to {name}, and the command's text does not tell which file that is" if name else "and names no file"
+    plain = "write a plain path inside the tree, such as --junitxml=out/report.xml, or no report option"
+    return "no-report", f"The check asks for a report {fault}: {plain}."
 
 
 def _remove_old(report: _Report) -> tuple[str, str] | None:

@@ -9,15 +9,6 @@ from interlock.adapters.git.plumbing import GitDir
 from interlock.ports import Base, Landing
 
 _NET = 600.0
-# What a remote says when the branch is not where it was expected, as opposed to not wanting the commit at all.
-_MOVED = (
-    "stale info",
-    "fetch first",
-    "non-fast-forward",
-    "cannot lock ref",
-    "reference already exists",
-    "failed to lock",
-)
 
 
 def push(mirror: Mirror, branch: str, oid: str, expected: str | None) -> Landing:
@@ -78,7 +69,7 @@ def _after(mirror: Mirror, ref: str, oid: str, expected: str | None, words: str,
     if stands == oid or (stands and _contains(git, ref, oid, stands)):
         _note(git, ref.removeprefix(BRANCHES), stands)
         return Landing(state="landed", oid=oid)
-    if stands != (expected or "") or (certain and any(sign in words for sign in _MOVED)):
+    if stands != (expected or ""):
         return Landing(state="moved", oid=stands, message=words)
     if not certain:
         raise GitFailed(["git", "push"], None, words)

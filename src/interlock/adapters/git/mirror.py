@@ -113,6 +113,7 @@ class Mirror:
     def refresh(self) -> Base:
         """Fetch the remote and tell its default branch.  Raises GitFailed, UnknownBase, or Refused for the lock."""
         self.ensure()
+        self._meet_first_remote()
         remote = self.remote()
         with locks.held(self.found.state / "mirror.lock", what="The mirror is being fetched") as lock:
             self._sweep()
@@ -121,6 +122,16 @@ class Mirror:
             git.run("symbolic-ref", "-m", "interlock: default branch", HEAD, f"{TRACKED}{branch}")
             self._tidy(git)
         return self._base(remote, branch)
+
+    def _meet_first_remote(self) -> None:
+        """Begin again with a remote that was added before any task was made: nothing was taken from elsewhere yet."""
+        if any((self.found.state / "intents").glob("*")) or config(self.git).get("remote.origin.url"):
+            return
+        if remote_of(self.found, config(self.found.git(), "--includes")).url is None:
+            return
+        with locks.held(self.found.state / "mirror.lock", what="The mirror is being made"):
+            self.path.rename(self.found.state / f"mirror-before-remote-{time.time_ns()}")
+        self.ensure()
 
     def _sweep(self) -> None:
         """Take away what calls that were killed left in the folder for temporary files."""
@@ -236,6 +247,16 @@ def _patiently(git: GitDir, *args: str) -> Finished:
             return git.run(*args, seconds=_NET)
         except GitFailed as fault:
             if not any(sign in fault.text for sign in _PASSING):
-                raise
+                raise _unreachable(git, fault) from fault
         time.sleep(pause)
-    return git.run(*args, seconds=_NET)
+    try:
+        return git.run(*args, seconds=_NET)
+    except GitFailed as fault:
+        raise _unreachable(git, fault) from fault
+
+
+def _unreachable(git: GitDir, fault: GitFailed) -> GitFailed:
+    """The failure with the remote it was about, and the command that shows the same outside of Interlock."""
+    url = config(git).get("remote.origin.url", ("the remote",))[-1]
+    hint = f"See whether {url} can be reached: git ls-remote {url}"
+    return GitFailed(fault.argv, fault.returncode, f"{url}: {fault.text}", hint=hint)

@@ -217,6 +217,10 @@ class GitRepo:
         """True when a task's tree holds exactly the commit and nothing else but known paths and caches."""
         return trees.equals_commit(self.mirror, place, commit, known=known, caches=caches)
 
+    def put_back(self, path: Path, commit: str) -> tuple[str, ...]:
+        """Make the tracked files of a tree those of the commit again; gives the paths that were not."""
+        return trees.put_back(self.mirror, path, commit)
+
     def fresh_tree(self, commit: str, path: Path) -> AbstractContextManager[Path]:
         """A tree of exactly this commit at path, made new and taken away afterwards."""
         return trees.fresh_tree(self.mirror, commit, path)

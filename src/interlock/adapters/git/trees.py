@@ -14,7 +14,7 @@ from interlock.adapters.git import admin
 from interlock.adapters.git.commits import gitlinks, temporary_index
 from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
-from interlock.adapters.git.plumbing import GitDir, names
+from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.core.contract.paths import decider, parse
 from interlock.ports import Place
 
@@ -104,8 +104,36 @@ def _config_of(mirror: Mirror) -> bytes:
     return f"[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = {kind}\n".encode()
 
 
+def put_back(mirror: Mirror, path: Path, commit: str) -> tuple[str, ...]:
+    """Make the tracked files at path those of the commit again; gives the paths that were not.
+
+    What stands in such a file's place, or in that of its folder, is taken away; untracked files stay.
+    """
+    with temporary_index(mirror) as index:
+        git = mirror.git.with_tree(path, index)
+        git.run("read-tree", commit, seconds=LONG)
+        wrong = changed(git)
+        for name in wrong:
+            _clear_the_way(path, name)
+        if wrong:
+            git.run("checkout-index", "-q", "-z", "--stdin", stdin=packed(wrong), seconds=LONG)
+    return tuple(wrong)
+
+
+def _clear_the_way(root: Path, name: str) -> None:
+    for part in [*reversed((root / name).parents), root / name]:
+        if not part.is_relative_to(root) or part == root:
+            continue
+        if part.is_symlink() or part.is_file():
+            part.unlink()
+    if (root / name).is_dir():
+        remove_folder(root / name)
+
+
 def remove_folder(path: Path) -> None:
-    """Remove a folder that is ours alone, also where a check left parts of it read-only."""
+    """Remove a folder that is ours alone, also where a check left parts of it read-only, or moved it away."""
+    if not os.path.lexists(path):
+        return
     try:
         shutil.rmtree(path)
     except PermissionError:

@@ -33,6 +33,7 @@ def job_from(doc: Mapping[str, Any]) -> Job:
             **doc,
             "state": State(doc["state"]),
             "hypotheses": tuple(doc["hypotheses"]),
+            "waived_tests": tuple(doc["waived_tests"]),
             "waiting": Waiting(**waiting) if waiting is not None else None,
         }
     )

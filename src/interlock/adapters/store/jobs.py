@@ -12,8 +12,8 @@ from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import job as table
 from interlock.adapters.store.tables import slot
 from interlock.core.job.events import Event, NewEvent
-from interlock.core.job.lifecycle import FINAL, IllegalTransition, Job, State, apply
-from interlock.core.problems import Stale, UnknownJob
+from interlock.core.job.lifecycle import FINAL, TRANSITIONS, IllegalTransition, Job, State, apply
+from interlock.core.problems import Refusal, Refused, Stale, UnknownJob
 
 _OPEN: Final = [state.value for state in State if state not in FINAL]
 
@@ -89,6 +89,8 @@ def record(connection: Connection, new: NewEvent, at: float, expect: int | None)
         raise IllegalTransition("A landing is recorded with its evidence, by the train that landed.")
     if new.kind == "job.published":
         _require_proof(connection, before, new)
+    if new.actor != "interlock":
+        _refuse_landing(connection, before, new)
     return write(connection, before, new, at)
 
 
@@ -112,6 +114,25 @@ def check_revision(subject: str, found: int, expected: int | None) -> None:
     """Raise Stale unless the subject stands where the caller saw it; None expects nothing."""
     if expected is not None and found != expected:
         raise Stale(f"{subject} moved on since it was read.", hint="The next look decides anew.")
+
+
+def _refuse_landing(connection: Connection, job: Job, new: NewEvent) -> None:
+    """A person does not take a change out of a signed train: its commit may be on the default branch already."""
+    if job.state is not State.READY or TRANSITIONS[new.kind][1] in (None, State.READY):
+        return
+    from interlock.adapters.store import trains
+
+    train = trains.current(connection)
+    if train is not None and train.phase == "signed" and job.id in {member.job for member in train.members}:
+        raise Refused(
+            Refusal(
+                rule="landing",
+                what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
+                why="Its commit may be on the default branch already.",
+                would_change="interlock run finishes the landing.",
+                holders=tuple(member.slug for member in train.members),
+            )
+        )
 
 
 def _require_proof(connection: Connection, job: Job, new: NewEvent) -> None:

@@ -188,7 +188,9 @@ def _cap(request: Request, lanes: Lanes) -> Refusal | None:
         rule="cap",
         what=f"The class {name} is at its cap of {limit}: {len(holders)} in flight.",
         why="A slot is held from admission until the change has landed or is abandoned; drafts and reviews count.",
-        would_change=_room(holders, f"the cap of {name} is raised in tasks/caps.txt"),
+        would_change=_room(
+            holders, f"the cap of {name} is raised in tasks/caps.txt" if _may_rise(request, lanes) else ""
+        ),
         number=limit,
         holders=holders,
     )
@@ -244,9 +246,15 @@ def _kind(request: Request, lanes: Lanes) -> Kind:
 
 
 def _room(holders: tuple[str, ...], otherwise: str) -> str:
-    if not holders:
+    if not holders and otherwise:
         return f"{otherwise[0].upper()}{otherwise[1:]}."
-    return f"One of {', '.join(holders)} lands or is abandoned, or {otherwise}."
+    which = holders[0] if len(holders) == 1 else f"One of {', '.join(holders)}"
+    return f"{which} lands or is abandoned{f', or {otherwise}' if otherwise else ''}."
+
+
+def _may_rise(request: Request, lanes: Lanes) -> bool:
+    """Only the cap of a parallel class may be raised."""
+    return _kind(request, lanes) == "parallel"
 
 
 def _lowest_free(request: Request, lanes: Lanes) -> int:

@@ -10,5 +10,5 @@ def judge_artifact(path: str, data: bytes | None) -> Verdict:
     run = CheckRun(run=f"artifact {path}", exit_code=None, seconds=0.0, log="", tail="")
     if data:
         return Verdict(run=run, state="passed")
-    state = "is empty" if data is not None else "is not in the commit"
+    state = "is empty" if data is not None else "is not among the files that the work brought"
     return Verdict(run=run, state="refused", rule="artifact", what=f"The required artifact {path} {state}.")

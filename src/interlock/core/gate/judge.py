@@ -11,7 +11,6 @@ from interlock.core.job.evidence import CheckRun, TestReport, Verdict
 
 # Exit statuses of pytest: a usage error such as a path that is not there, and no test collected.
 _USAGE, _NONE_COLLECTED = 4, 5
-_NAMED = 20
 
 Found = tuple[str, str, tuple[str, ...]] | None
 Rule = Callable[[Check, CheckRun, CheckRun | None], Found]
@@ -20,14 +19,15 @@ Rule = Callable[[Check, CheckRun, CheckRun | None], Found]
 def judge_check(check: Check, run: CheckRun, base_run: CheckRun | None) -> Verdict:
     """The verdict on a run; the first rule that objects names it.
 
-    ``base_run`` is the same check on the base: tests that pass there must still run.  Without it, or without its
+    The verdict names every test that the rule objects to, since an acceptance is bound to these names; its sentence
+    names three.  ``base_run`` is the same check on the base: tests that pass there must still run.  Without it, or without its
     report, every skipped test counts as newly skipped (facts/peers §6.3: no signal is not green).
     """
     for rule in _RULES:
         found = rule(check, run, base_run)
         if found is not None:
             name, what, tests = found
-            return Verdict(run=run, state="refused", rule=name, what=what, tests=tests[:_NAMED])
+            return Verdict(run=run, state="refused", rule=name, what=what, tests=tests)
     return Verdict(run=run, state="passed")
 
 
@@ -61,7 +61,8 @@ def _failed(check: Check, run: CheckRun, _base: CheckRun | None) -> Found:
     report = run.report
     bad = _names(report, "failed", "error")
     if bad and run.exit_code == 0:
-        return "report-conflict", f"The check ended with 0 although its report holds {_count(bad)} that failed.", bad
+        what = f"The check ended with 0 although its report holds {_count(bad)} that failed: {_list(bad)}."
+        return "report-conflict", what, bad
     if bad:
         return "tests-failed", f"{_count(bad)} failed: {_list(bad)}.", bad
     if run.exit_code == 0 or (run.exit_code == _NONE_COLLECTED and pytest_command(check.run) is not None):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 CaseState = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
-CheckState = Literal["passed", "refused"]
+CheckState = Literal["passed", "refused", "accepted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,10 @@ class CheckRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The judgement on one check run; ``rule`` and ``what`` are None and empty when it passed."""
+    """The judgement on one check run; ``rule`` and ``what`` are None and empty when it passed.
+
+    ``tests`` are the tests that the rule is about; ``accepted``: it was refused, and a person let exactly that go.
+    """
 
     run: CheckRun
     state: CheckState
@@ -110,7 +113,5 @@ class Evidence:
 
     @property
     def passed(self) -> bool:
-        """True when there is at least one verdict and each passed or was waived by a named person."""
-        return bool(self.verdicts) and all(
-            verdict.state == "passed" or (verdict.rule or "") in self.waived for verdict in self.verdicts
-        )
+        """True when there is at least one verdict and each passed, or what it found was accepted by a named person."""
+        return bool(self.verdicts) and all(verdict.state != "refused" for verdict in self.verdicts)

@@ -39,7 +39,6 @@ TRANSITIONS: Final[dict[str, tuple[frozenset[State], State | None]]] = {
     "job.waits": (OPEN, State.WAITING),
     "job.retry": (frozenset({State.WAITING}), State.ISOLATED),
     "job.verify-again": (frozenset({State.WAITING, State.VERIFIED, State.READY}), State.WORKED),
-    "job.back-to-ready": (frozenset({State.WAITING}), State.READY),
     "job.landed": (frozenset({State.READY}), State.LANDED),
     "job.abandoned": (OPEN, State.ABANDONED),
     "job.note": (frozenset(State), None),
@@ -64,7 +63,8 @@ class Waiting:
 class Job:
     """A job as its events make it; ``rev`` counts the events that were folded in.
 
-    ``attempt`` is the number of the last attempt started; ``interruptions`` counts attempts in a row that
+    ``attempt`` is the number of the last attempt started, ``worked`` that of the one whose work ``head`` is (0: the
+    head is of an attempt that was given up); ``interruptions`` counts attempts in a row that
     were ended from outside; ``hypotheses`` holds one entry for each retry; ``waivers`` maps a rule to the
     person who accepted it for the present head; ``adopt`` names a branch whose work is taken over as the first
     attempt.
@@ -92,7 +92,9 @@ class Job:
     hypotheses: tuple[str, ...] = ()
     head: str | None = None
     tree: str | None = None
+    worked: int = 0
     waivers: Mapping[str, str] = field(default_factory=dict)
+    waived_tests: tuple[str, ...] = ()
     waiting: Waiting | None = None
     landed_commit: str | None = None
     held: str | None = None
@@ -172,12 +174,17 @@ def _apply_data(job: Job, event: Event) -> Job:
         fresh["interruptions"] = job.interruptions + 1
     elif event.kind in ("attempt.worked", "attempt.ended", "job.retry"):
         fresh["interruptions"] = 0
+    if event.kind == "attempt.worked":
+        fresh["worked"] = event.attempt
+    elif event.kind in ("attempt.started", "job.retry"):
+        fresh["worked"] = 0
     if event.kind == "job.retry":
         fresh["hypotheses"] = (*job.hypotheses, event.data["hypothesis"])
     if event.kind in ("attempt.worked", "attempt.started"):
-        fresh["waivers"] = {}
+        fresh |= {"waivers": {}, "waived_tests": ()}
     if "waive" in event.data:
         fresh["waivers"] = {**job.waivers, event.data["waive"]: event.actor}
+        fresh["waived_tests"] = (*job.waived_tests, *event.data.get("tests", ()))
     return replace(job, **fresh)
 
 

@@ -59,11 +59,7 @@ def derive(
 def _passed(newest: Evidence) -> Verified | Refusal:
     if newest.passed:
         return Verified(tree=newest.tree, commit=newest.commit, policy_digest=newest.policy_digest)
-    refused = [
-        verdict
-        for verdict in newest.verdicts
-        if verdict.state != "passed" and (verdict.rule or "") not in newest.waived
-    ]
+    refused = [verdict for verdict in newest.verdicts if verdict.state == "refused"]
     if not refused:
         return Refusal(
             rule="no-check",

@@ -15,8 +15,6 @@ Set = tuple[str, ...]
 
 MOST_SPLIT: Final = 8
 """Members up to which every subset is weighed as a probe; beyond, bisection asks for few enough."""
-ALONE_WEIGHT: Final = 20
-"""How much likelier a change that is red by itself is taken to be than a given pair."""
 
 
 @dataclass(frozen=True, slots=True)
