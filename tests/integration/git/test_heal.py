@@ -21,7 +21,7 @@ REF = "refs/interlock/trash/t/job1-7"
 DYING = Path(__file__).with_name("dying.py")
 MANY = 120
 SWEEPS = [
-    ("before", 7),
+    ("before", 13),
     pytest.param("before", 1, marks=pytest.mark.long),
     pytest.param("after", 1, marks=pytest.mark.long),
 ]
@@ -92,8 +92,8 @@ def fetched(team: World) -> Place:
     [
         ("before", 3, 30),
         pytest.param("before", 1, 30, marks=pytest.mark.long),
-        ("after", 1, 6),
-        ("during", 1, 6),
+        pytest.param("after", 1, 6, marks=pytest.mark.long),
+        pytest.param("during", 1, 6, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.timeout(300)
