@@ -30,7 +30,7 @@ demo: setup ## Show the whole life of tasks, refusals included: about a minute, 
 	@.venv/bin/interlock demo --keep
 
 test: setup ## Run the tests that take up to three minutes.
-	$(run) -m pytest -n 2 -m "not long" $(ARGS)
+	$(run) -m pytest -n 3 -m "not long" $(ARGS)
 
 test-long: setup ## Run the big counts: races, crashes at every boundary, the wheel.
 	$(run) -m pytest -n 2 -m long $(ARGS)

@@ -13,6 +13,7 @@ import pytest
 
 from interlock.testing.world import World
 
+pytestmark = pytest.mark.long
 DEADLINE = 30.0
 
 

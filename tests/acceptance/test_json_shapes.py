@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interlock.testing.world import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md"
@@ -37,6 +39,7 @@ def a_world(root: Path) -> World:
     return world
 
 
+@pytest.mark.long
 def test_answers_hold_what_the_reference_promises(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     check_contract(world)

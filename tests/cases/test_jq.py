@@ -96,6 +96,7 @@ def test_jq_06_ten_processes_take_one_and_three_slots(store_url: str) -> None:
     store.close()
 
 
+@pytest.mark.long
 def test_jq_06_ten_processes_meet_the_ceiling(store_url: str) -> None:
     store = SqlStore.open(store_url)
     build.set_caps(store, {"fix": 9, "slice": 9}, ceiling=3)

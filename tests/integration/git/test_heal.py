@@ -181,6 +181,7 @@ def as_before(team: World, made: Place) -> None:
     assert not list((team.top / ".git" / "interlock" / "trash").glob("*.restoring"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("when", "step"), SWEEPS)
 @pytest.mark.timeout(300)
 def test_removal(tmp_path: Path, when: str, step: int) -> None:
@@ -217,6 +218,7 @@ def test_restoration_from_the_trash(tmp_path: Path) -> None:
     assert number >= 4
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_restoration_from_the_snapshot(tmp_path: Path) -> None:
     root = tmp_path / "w"
@@ -257,12 +259,14 @@ def on_new_base(team: World, made: Place) -> None:
     assert "<<<<<<<" in (made.path / "src/d0/f0.py").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("when", "step"), SWEEPS)
 @pytest.mark.timeout(300)
 def test_rebase(tmp_path: Path, when: str, step: int) -> None:
     assert sweep(tmp_path, "rebase", when, to_rebase, on_new_base, step) >= 10
 
 
+@pytest.mark.long
 def test_mirror(tmp_path: Path) -> None:
     """A mirror whose making was killed at any call is made again, and nothing of the first try is left."""
     for number in range(1, MANY, 4):
