@@ -67,8 +67,12 @@ def test_one_member_s_acceptance_lets_no_test_of_another_go(world, town):
     decide.hold(town().ports, "b", "ana", "together with a")
     town().run()
     assert "tests-removed" == town().rule("a")
-    decide.hold(town().ports, "b", "ana", None)
     decide.accept(town().ports, "a", "ana")
+    decide.hold(town().ports, "a", "ana", "together with b")
+    town().run()
+    assert [State.READY, State.READY] == [town().job(slug).state for slug in "ab"]
+    for slug in "ab":
+        decide.hold(town().ports, slug, "ana", None)
     town().run()
     assert State.LANDED == town().job("a").state
     assert "red-alone" == town().rule("b")
