@@ -15,6 +15,7 @@ from bench._measure import Report, side_by_side
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
+from interlock.ports import Place
 
 SIZES = ((1_000, 9), (20_000, 5))
 GOAL = 1.3
@@ -44,7 +45,8 @@ def measure(report: Report, top: Path, files: int, rounds: int) -> None:
 
     def ours() -> None:
         name = f"t{next(count)}"
-        trees.create(name, name, base, trees.path_for(name, name))
+        place = Place(path=trees.path_for(name, name), branch=f"agent/{name}", base=base, job=name)
+        trees.create(place, name)
 
     works: dict[str, Callable[[], object]] = {
         "git worktree add": raw(),

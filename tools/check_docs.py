@@ -111,6 +111,8 @@ def _interlock_fault(words: list[str]) -> str | None:
     command: click.Command = cli
     context = click.Context(cli)
     for index, word in enumerate(words):
+        if word in ("--", "[--"):
+            return None  # what follows belongs to another command
         if not isinstance(command, click.Group) or word.startswith(("-", "<", "…", "[")) or not word.islower():
             return _option_fault(command, words[index:])
         found = _subcommand(command, context, word)
@@ -128,8 +130,10 @@ def _subcommand(group: click.Group, context: click.Context, name: str) -> click.
 
 
 def _option_fault(command: click.Command, words: list[str]) -> str | None:
-    known = {"--help", "--version"} | {name for parameter in command.params for name in parameter.opts}
-    used = (word.split("=")[0].strip("[]") for word in words if word.startswith(("--", "[--")))
+    names = [name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)]
+    known = {"--help", "--version", *names}
+    ours = next((words[:at] for at, word in enumerate(words) if word in ("--", "[--")), words)
+    used = (word.split("=")[0].strip("[]") for word in ours if word.startswith(("--", "[--")))
     unknown = [word for word in used if word not in known]
     return f"{command.name} has no option {unknown[0]}." if unknown else None
 

@@ -30,7 +30,20 @@ _COUNT: Final[Schema] = {
     "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^\d+(\.\d+)?[kKmM]$"}],
     "description": "A number, or 400k, 1.5M.",
 }
-_UNITS: Final = {"timeout": _DURATION, "wall": _DURATION, "idle": _DURATION, "tokens": _COUNT}
+_UNITS: Final = {
+    **dict.fromkeys(("timeout", "wall", "idle", "within", "keep"), _DURATION),
+    **dict.fromkeys(("tokens", "disk"), _COUNT),
+}
+_NAMED: Final = (
+    ("classes", "TaskClass", "name"),
+    ("databases", "Database", "name"),
+    ("services", "Service", "name"),
+    ("browsers", "Browser", "role"),
+    ("secrets", "Secret", "name"),
+    ("approvals", "ApprovalRule", "name"),
+)
+"""Keys of a policy whose entries are named by their key: the part, and the field that the key becomes."""
+
 _TARGET: Final[Schema] = {"anyOf": [{"type": "number"}, *_DURATION["anyOf"][1:]]}
 
 
@@ -50,11 +63,19 @@ def policy_schema() -> Schema:
     schema = _file_schema(TypeAdapter(Policy).json_schema(), "Policy")
     properties, parts = schema["properties"], schema["$defs"]
     del properties["warnings"]
-    for key, part in (("classes", "TaskClass"), ("databases", "Database")):
-        del parts[part]["properties"]["name"]
+    for key, part, name in _NAMED:
+        del parts[part]["properties"][name]
+        if required := [each for each in parts[part].pop("required", []) if each != name]:
+            parts[part]["required"] = required
         properties[key] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
-    del parts["TaskClass"]["required"]
-    parts["Database"]["required"] = ["use", "baseline"]
+    parts["TaskClass"].pop("required", None)
+    del parts["Template"]
+    properties["templates"] = {"type": "object", "additionalProperties": {"type": "string"}}
+    host = parts["Host"]
+    host["properties"]["host"] = host["properties"].pop("name")
+    host["required"] = ["host"]
+    parts["Host"] = {"anyOf": [{"type": "string", "minLength": 1}, host]}
+    parts["Dependency"]["required"] = ["use"]
     port = {"type": "integer", "minimum": 1, "maximum": 65_535}
     properties["ports"] = {
         "type": "object",

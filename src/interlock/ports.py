@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from interlock.core.contract.card import Card, Check
+from interlock.core.contract.around import ApprovalRule, Browser, Database, Secret, Service
+from interlock.core.contract.card import Card, Check, Level
 from interlock.core.contract.policy import Cap, Kind, Policy
 from interlock.core.gate.caps import Lane
 from interlock.core.gate.changes import Change
@@ -20,6 +21,7 @@ from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
 from interlock.core.plan import Action
 from interlock.core.problems import Problem, Refused
+from interlock.core.sandbox import Gate, Sandbox
 
 
 # ---------------------------------------------------------------- git
@@ -39,11 +41,13 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The tree of one task: its folder, its branch and the repository it hangs on."""
+    """The tree of one task: its folder as this machine sees it, its branch, the level it was made at and its job."""
 
     path: Path
     branch: str
     base: str
+    level: Level = "worktree"
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +175,10 @@ class Repo(Reader, Protocol):
 
     def fresh_tree(self, commit: str, path: Path) -> AbstractContextManager[Path]:
         """A tree of exactly this commit at path, made new and taken away afterwards."""
+        ...
+
+    def gate(self, place: Place, *, owned: tuple[str, ...], protected: tuple[str, ...]) -> Gate:
+        """What a sealed task may push to: its own branch of the mirror and nothing else."""
         ...
 
     def equals_commit(self, place: Place, commit: str, *, known: Iterable[str], caches: Sequence[str]) -> bool: ...
@@ -317,23 +325,72 @@ class Blocks(Protocol):
     def release(self, owner: str) -> None: ...
 
 
-class Workspaces(Protocol):
-    """Trees of tasks at one isolation level."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """What the guards on an agent's PATH know: the rules about approvals, what was approved, and folders that are shared."""
 
-    @property
-    def level(self) -> str: ...
-    def path_for(self, slug: str, job: str) -> Path: ...
+    rules: tuple[ApprovalRule, ...] = ()
+    approved: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Where commands run: a tree as this machine sees it, and the sandbox around it (None: level worktree).
+
+    ``written`` is the folder of this machine where what commands write into the tree appears: the tree itself, or
+    the upper layer of an overlay.
+    """
+
+    path: Path
+    written: Path
+    sandbox: Sandbox | None = None
+    guarded: Guarded = field(default_factory=Guarded)
+
+
+class Workspaces(Protocol):
+    """Trees of tasks.  A place says at which level it was made; what is asked of it goes there."""
+
+    def level_for(self, demanded: Level | None) -> Level:
+        """The level for a new task: the demanded one, else the best that works here.  Raises Refused (isolation)."""
+        ...
+
+    def path_for(self, slug: str, job: str, level: Level) -> Path: ...
     def check_free(self, slug: str, path: Path) -> None:
         """Raise Refused (name-taken) when a branch, ref or folder is in the way; nothing is made."""
         ...
 
-    def create(self, job: str, slug: str, base: str, path: Path) -> Place:
-        """Make tree and branch at base, or heal a half-made one of the same job; done when it returns."""
+    def create(self, place: Place, slug: str) -> Place:
+        """Make tree and branch at the base, or heal a half-made one of the same job; done when it returns."""
         ...
 
     def exists(self, place: Place) -> bool: ...
-    def occupants(self, path: Path) -> tuple[str, ...]:
-        """Live processes whose working directory lies inside: ``pid name``; unreadable counts as occupied."""
+    def room(self, place: Place) -> Room:
+        """Where the commands of this task run; a sandbox without network, sockets or secrets yet.  Raises Refused."""
+        ...
+
+    def fresh(self, commit: str, folder: Path, level: Level) -> AbstractContextManager[Room]:
+        """A tree of exactly this commit for checks, made new and taken away afterwards."""
+        ...
+
+    def put_back(self, room: Room, commit: str) -> tuple[str, ...]:
+        """Make the tracked files of a tree those of the commit again; gives the paths that were not."""
+        ...
+
+    def changed(self, place: Place) -> tuple[str, ...]:
+        """Paths that differ from the base now, ignored ones too: what a scope that is watched live needs."""
+        ...
+
+    def last_touched(self, place: Place) -> float:
+        """When a file, a ref or a process of the task last moved, in seconds since the epoch."""
+        ...
+
+    def materialise(self, place: Place, target: Path) -> None:
+        """Write the task's tree as it is now to a new folder, for an editor.  Raises Refused (name-taken)."""
+        ...
+
+    def occupants(self, place: Place) -> tuple[str, ...]:
+        """Live processes that work in the tree: ``pid name``; unreadable counts as occupied."""
         ...
 
     def snapshot(self, place: Place, ref: str) -> SnapshotTaken: ...
@@ -357,11 +414,53 @@ class SnapshotTaken:
     detached: tuple[str, ...]
 
 
-class Databases(Protocol):
-    """One kind of database that tasks can have a copy of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """One task's database: its name, the URL as this machine reaches it, and the server's address for a relay.
 
-    def branch(self, baseline: Path, target: Path) -> dict[str, str]:
-        """A copy of the baseline for one task; gives DATABASE_NAME and DATABASE_URL."""
+    ``address`` is ``tcp:HOST:PORT`` or ``unix:PATH``; None for a file, which is then ``file``.  ``url`` may hold a
+    password and is never put on the record.
+    """
+
+    name: str
+    url: str
+    address: str | None = None
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What a database is branched from: its policy, the digest of its migration and seed files, and how to prepare it.
+
+    ``prepare`` migrates and seeds a fresh database whose branch it is given, inside a sandbox; it is called only
+    when no template of that digest is there.
+    """
+
+    database: Database
+    digest: str
+    prepare: Callable[[Branch], None]
+    folder: Path
+
+
+class Databases(Protocol):
+    """One kind of database that tasks can have a branch of (conformance suite: interlock.testing.databases)."""
+
+    def branch(self, baseline: Baseline, task: str, folder: Path) -> Branch:
+        """The task's own database, made or found again (idempotent); ``folder`` is the job's record.
+
+        Raises Refused (database) with who is in the way, InterlockError when the server cannot be reached.
+        """
+        ...
+
+    def release(self, baseline: Baseline, task: str, folder: Path) -> str | None:
+        """Archive or drop the task's database, and nobody else's; gives what was kept.  Idempotent.
+
+        Raises InterlockError when it has to be tried again.
+        """
+        ...
+
+    def owned(self, baseline: Baseline) -> tuple[str, ...]:
+        """Tasks that have a database of this kind now, by listing what is there (case DB-06)."""
         ...
 
 
@@ -376,6 +475,90 @@ class Launch:
     stdin: bytes | None = None
     wall: float = 3600.0
     idle: float = 900.0
+    sandbox: Sandbox | None = None
+    redact: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a command of ours inside a task ended: ``code`` None when it was ended; the log's last lines."""
+
+    code: int | None
+    seconds: float
+    tail: str
+    timed_out: bool = False
+
+
+class Commands(Protocol):
+    """Commands that the harness runs in a task's room: migrations, probes, installers, a person's shell."""
+
+    def run(
+        self,
+        command: str,
+        room: Room,
+        env: Mapping[str, str],
+        log: Path,
+        *,
+        seconds: float,
+        redact: tuple[str, ...] = (),
+    ) -> Done:
+        """Run ``bash -eo pipefail -c command`` in the tree and wait; all that it started is gone when this returns."""
+        ...
+
+    def shell(self, argv: Sequence[str], room: Room, env: Mapping[str, str]) -> int:
+        """Hand the terminal to a command in the tree; gives its exit code."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A service as it is now: its process, the port on this machine, its log, and why it ended if it did."""
+
+    name: str
+    state: Literal["ready", "starting", "ended"]
+    pid: int | None
+    port: int | None
+    log: Path
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A service to be started: its policy, the port inside and on this machine, and the exact environment."""
+
+    service: Service
+    room: Room
+    env: Mapping[str, str]
+    inside: int | None
+    outside: int | None
+    redact: tuple[str, ...] = ()
+
+
+class Services(Protocol):
+    """Services beside a task, which outlive the command that started them."""
+
+    def start(self, folder: Path, unit: Unit) -> Running:
+        """Start it, or find it running, and wait until it is ready.  Raises Refused (service) with its last lines."""
+        ...
+
+    def stop(self, folder: Path, name: str) -> None: ...
+    def list(self, folder: Path) -> tuple[Running, ...]: ...
+
+
+class Browsers(Protocol):
+    """Profiles of browsers, one per task and role."""
+
+    def profile(self, browser: Browser, folder: Path) -> Path:
+        """The task's own profile for a role, copied from the golden one or found again.  Raises InterlockError."""
+        ...
+
+
+class Secrets(Protocol):
+    """Secrets from their one approved source."""
+
+    def read(self, secret: Secret) -> str:
+        """The value.  Raises Refused (secret) when the source does not give it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,13 +598,15 @@ class Runs(Protocol):
 class Agents(Protocol):
     """How the agent of a card is started."""
 
-    def launch(self, card: Card, prompt: str, place: Place, env: Mapping[str, str], folder: Path) -> Launch: ...
+    def launch(self, card: Card, prompt: str, room: Room, env: Mapping[str, str], folder: Path) -> Launch: ...
 
 
 class Checks(Protocol):
     """Runs one check in a tree and reads its report."""
 
-    def run(self, check: Check, tree: Path, env: Mapping[str, str], log: Path) -> CheckRun: ...
+    def run(
+        self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
+    ) -> CheckRun: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,6 +626,14 @@ class Records(Protocol):
     def job(self, job: str) -> Path: ...
     def attempt(self, job: str, number: int) -> Path: ...
     def spool(self, job: str) -> Path: ...
+    def shared(self, job: str, name: str) -> Path:
+        """A folder of a job's record that what runs in the task may write."""
+        ...
+
+    def granted(self, folder: Path) -> Path:
+        """Let what runs in a task write to a folder of ours, also when that is another user's process."""
+        ...
+
     def messages(self, job: str, attempt: int) -> tuple[Message, ...]: ...
     def lock(self, name: str, *, wait: float | None) -> AbstractContextManager[None]: ...
 
@@ -481,6 +674,10 @@ class Ports:
     runs: Runs
     agents: Agents
     checks: Checks
+    commands: Commands
+    services: Services
+    browsers: Browsers
+    secrets: Secrets
     records: Records
     clock: Clock
     narrate: Callable[[str], None]

@@ -6,19 +6,25 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlock.core.problems import Misuse
-from interlock.ports import ContractFiles, Ports, Reader, Repo
+from interlock.core.contract.card import Level
+from interlock.core.contract.levels import LEVELS
+from interlock.core.contract.policy import Policy
+from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.ports import ContractFiles, Ports, Reader, Repo, Room
 
 if TYPE_CHECKING:
-    from interlock.app.doctor import Report
+    from interlock.adapters.git.levels import LevelWorkspaces
+    from interlock.adapters.git.repo import GitRepo
+    from interlock.app.doctor import Attack, Report
     from interlock.ports import Engine
 
-LEVEL = "worktree"
-"""The isolation level in force; more come with the sandbox."""
+POLICY_FILE = "interlock.yaml"
+
+_INSTALL_SECONDS = 1800.0
 
 
 class SystemClock:
@@ -61,14 +67,18 @@ def store_url(repo: Repo) -> str:
 def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lambda _: None) -> Ports:
     """Everything a use case may touch, for the repository around a folder."""
     from interlock.adapters.agents.command import CommandAgents
+    from interlock.adapters.browsers.chromium import ChromiumBrowsers
     from interlock.adapters.checks.runner import CheckRunner
-    from interlock.adapters.databases.sqlite import SqliteDatabases
+    from interlock.adapters.commands import HostCommands
+    from interlock.adapters.databases.kinds import kinds
     from interlock.adapters.git.repo import GitRepo
-    from interlock.adapters.git.worktrees import Worktrees
     from interlock.adapters.ports_on_host import HostBlocks
     from interlock.adapters.records import JobRecords
+    from interlock.adapters.secrets import ApprovedSecrets
+    from interlock.adapters.services import HostServices
     from interlock.adapters.store import SqlStore
     from interlock.host.attempts import HostRuns
+    from interlock.host.sandbox.identity import default_user
 
     repo = GitRepo.open(path or Path.cwd())
     folder = repo.common_dir / "interlock"
@@ -78,16 +88,46 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         files=contract_files(),
         store=SqlStore.open(url),
         blocks=HostBlocks(store=url),
-        workspaces=Worktrees(repo),
-        databases={"sqlite": SqliteDatabases()},
+        workspaces=_workspaces(repo),
+        databases=kinds(default_user()),
         runs=HostRuns(),
         agents=CommandAgents(),
         checks=CheckRunner(),
+        commands=HostCommands(),
+        services=HostServices(),
+        browsers=ChromiumBrowsers(),
+        secrets=ApprovedSecrets(repository=(repo.top,)),
         records=JobRecords(folder),
         clock=SystemClock(),
         narrate=narrate,
         new_id=lambda: secrets.token_hex(4),
     )
+
+
+def _workspaces(repo: GitRepo) -> LevelWorkspaces:
+    """Trees at every level, which ask for the policy of a commit and have dependencies installed behind walls."""
+    from interlock.adapters.commands import HostCommands
+    from interlock.adapters.git.levels import LevelWorkspaces
+
+    @cache
+    def policy(commit: str) -> Policy:
+        data = repo.read(commit, POLICY_FILE)
+        return contract_files().policy(data or b"", POLICY_FILE)[0]
+
+    def install(room: Room, command: str, log: Path) -> None:
+        done = HostCommands().run(command, room, {}, log, seconds=_INSTALL_SECONDS)
+        if done.code != 0:
+            last = "\n".join(done.tail.strip().splitlines()[-8:])
+            raise Refused(
+                Refusal(
+                    rule="sandbox",
+                    what=f"it {'ran into its limit' if done.timed_out else f'ended with {done.code}'}.\n{last}",
+                    why="A base is made whole or not at all.",
+                    would_change="What it needs of this machine is named under sandbox.tools, hosts under network.",
+                )
+            )
+
+    return LevelWorkspaces(repo, policy=policy, install=install)
 
 
 def open_engine(ports: Ports) -> Engine:
@@ -100,6 +140,7 @@ def open_engine(ports: Ports) -> Engine:
 def examine(path: Path | None = None) -> Report:
     """The doctor's report on this machine and, where there is one, the repository around a folder."""
     from interlock.adapters.git.probes import git_probes
+    from interlock.adapters.git.repo import GitRepo
     from interlock.app.doctor import examine as try_all
     from interlock.app.doctor import repository_probes
     from interlock.host.probes import machine_probes
@@ -109,8 +150,50 @@ def examine(path: Path | None = None) -> Report:
         ports = open_ports(path)
     except Misuse as fault:
         outside = ("repository", True, partial(_raise, fault))
-        return try_all((*machine, outside), LEVEL)
-    return try_all((*machine, *repository_probes(ports)), ports.workspaces.level)
+        return try_all((*machine, outside), *_level_of_machine())
+    return try_all((*machine, *repository_probes(ports)), *_level_here(GitRepo.open(path or Path.cwd())))
+
+
+def attacks(say: Callable[[str], None] = lambda _: None) -> tuple[Attack, ...]:
+    """The ways out of a task, tried here and now at both levels; ``say`` is told what is being tried.
+
+    A level that cannot be had here is left out, with its reason told.
+    """
+    from interlock.adapters.git.vectors import vectors
+    from interlock.app.doctor import Attack
+    from interlock.host.sandbox.attacks import attacks as escapes
+
+    level, why = _level_of_machine()
+    levels: tuple[Level, ...] = ("sealed", "worktree") if level == "sealed" else ("worktree",)
+    if why:
+        say(why)
+    found = []
+    for each in levels:
+        say(f"{each}: ways out of the sandbox")
+        found += [Attack(name=a.name, level=each, blocked=a.blocked, why=a.why) for a in escapes(each)]
+        say(f"{each}: what git could be made to run")
+        found += [Attack(name=name, level=each, blocked=blocked, why=why) for name, blocked, why in vectors(each)]
+    return tuple(found)
+
+
+def _level_of_machine() -> tuple[Level, str]:
+    """The level outside of any repository: what the sandbox alone says."""
+    from interlock.host.sandbox.identity import default_user
+    from interlock.host.sandbox.probe import probe
+
+    found = probe(default_user())
+    return ("sealed", "") if found.ok else ("worktree", f"Not sealed: {found.why} {found.fix}")
+
+
+def _level_here(repo: GitRepo) -> tuple[Level, str]:
+    """The level of new tasks of a repository, and why it is not a better one."""
+    workspaces = _workspaces(repo)
+    level = workspaces.level_for(None)
+    better = LEVELS[: LEVELS.index(level)]
+    reasons = [f"Not {each}: {why}" for each in better if (why := workspaces.why(each))]
+    if better and not reasons:
+        reasons = [f"Kept at {level} by INTERLOCK_ISOLATION."]
+    return level, " ".join(reason if reason.endswith(".") else f"{reason}." for reason in reasons)
 
 
 def _raise(fault: Misuse) -> str:

@@ -49,8 +49,8 @@ def main() -> None:
     for name in ("claim", "release"):
         between(HostBlocks, name)
     between(SqlStore, "record")
-    between(trash, "_delete_branch")
-    for name in ("_make_branch", "_register", "_fill", "_ready"):
+    between(trash, "delete_branch")
+    for name in ("make_branch", "_register", "_fill", "_ready"):
         between(restoring, name)
     between(return_tree, "write_environment")
     if verb == "clean":

@@ -12,6 +12,7 @@ from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
+from interlock.ports import Room
 
 ENV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
 PYTEST = "pytest -q -p no:cacheprovider"
@@ -25,7 +26,9 @@ def run(tree: Path, files: dict[str, str], command: str = PYTEST, report: Report
     for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text, encoding="utf-8")
-    return CheckRunner().run(Check(run=command, report=report), tree, ENV, tree.parent / "log" / f"{tree.name}.log")
+    return CheckRunner().run(
+        Check(run=command, report=report), Room(path=tree, written=tree), ENV, tree.parent / "log" / f"{tree.name}.log"
+    )
 
 
 def judge(command: str, report: Report | None, head: CheckRun, base: CheckRun | None) -> Verdict:

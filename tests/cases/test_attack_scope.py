@@ -47,8 +47,8 @@ def test_what_an_agent_does_to_its_own_git_does_not_change_what_lands(world, tow
     """Its branch moved, its commits pruned, its .git file gone: the harness takes the files as they are."""
     honest = {
         "branch-moved": "git checkout -q --detach; git branch -f agent/branch-moved HEAD; git checkout -q agent/branch-moved",
-        "no-index": 'rm "$(git rev-parse --git-dir)/index"',
-        "no-git-file": "rm .git",
+        "no-index": '/bin/rm "$(git rev-parse --git-dir)/index"',
+        "no-git-file": "/bin/rm .git",
         "other-repository": "rm .git; git init -q; git add -A",
         "half-a-merge": 'git rev-parse HEAD > "$(git rev-parse --git-dir)/MERGE_HEAD"',
         "not-files": "mkfifo not-files/pipe",

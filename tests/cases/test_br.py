@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.integration.git.build import World, git, place, work, world, write
+from tests.integration.git.build import World, git, place, placed, work, world, write
 
 from interlock.adapters.git.errors import UnknownBase
 from interlock.adapters.git.repo import GitRepo
@@ -75,7 +75,8 @@ def test_br_02_a_folder_in_the_way_is_named(team: World, kind: str) -> None:
 
 def create(team: World, path: Path) -> None:
     repo = team.repo()
-    team.trees(repo).create("j1", "billing", repo.refresh().oid, path)
+    trees = team.trees(repo)
+    trees.create(placed(trees, "billing", "j1", repo.refresh().oid, path), "billing")
 
 
 def test_br_02_a_name_taken_between_check_and_creation_leaves_nothing(team: World) -> None:
@@ -117,7 +118,7 @@ def test_br_03_tasks_of_one_dispatch_start_from_one_commit(team: World) -> None:
     base = repo.refresh()
     trees = team.trees(repo)
     team.outsider({"later.txt": "x"})
-    made = [trees.create(f"j{n}", f"v{n}", base.oid, trees.path_for(f"v{n}", f"j{n}")) for n in range(3)]
+    made = [trees.create(placed(trees, f"v{n}", f"j{n}", base.oid), f"v{n}") for n in range(3)]
     assert {git(each.path, "rev-parse", "HEAD") for each in made} == {base.oid}
 
 

@@ -7,14 +7,39 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tarfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from interlock.adapters.databases import sqlite
+from interlock.adapters.databases import copying, sqlite_copy
 from interlock.adapters.databases.sqlite import SqliteDatabases
+from interlock.core.contract import database_names as names
+from interlock.core.contract.around import Database
 from interlock.core.problems import InterlockError
+from interlock.ports import Baseline, Branch
+
+
+def nothing(branch: Branch) -> None:
+    raise AssertionError(branch)
+
+
+def baseline_of(source: Path) -> Baseline:
+    folder = source.parent / "baselines"
+    return Baseline(
+        database=Database(name="app", use="sqlite", baseline=str(source)), digest="", prepare=nothing, folder=folder
+    )
+
+
+def branch_of(source: Path, job: Path) -> Path:
+    """The file of the task's own copy."""
+    branch = SqliteDatabases().branch(baseline_of(source), "task", job)
+    assert branch.file is not None
+    assert branch.url == f"sqlite:///{branch.file}"
+    assert branch.name == branch.file.name
+    return branch.file
 
 
 def count(path: Path) -> int:
@@ -45,26 +70,24 @@ def test_db_05_rows_that_are_only_in_the_log_are_copied_and_the_source_is_untouc
         with pytest.raises(sqlite3.OperationalError, match="no such table"):
             count(plain)
         before = {name: digest(tmp_path / name) for name in ("app.db", "app.db-wal")}
-        given = SqliteDatabases().branch(source, tmp_path / "job" / "app.sqlite3")
-        target = tmp_path / "job" / "app.sqlite3"
-        assert given == {"DATABASE_NAME": "app.sqlite3", "DATABASE_URL": f"sqlite:///{target}"}
+        target = branch_of(source, tmp_path / "job")
         assert count(target) == 51
         assert {name: digest(tmp_path / name) for name in before} == before
         writer.execute("insert into t values (99)")
         writer.commit()
         assert count(target) == 51, "the copy is its own"
-    names = {path.name for path in (tmp_path / "job").iterdir()}
-    assert names <= {"app.sqlite3", "app.sqlite3-wal", "app.sqlite3-shm"}
+    beside = {path.name.replace(target.name, "") for path in target.parent.iterdir()}
+    assert beside <= {"", "-wal", "-shm"}
 
 
 def test_db_05_a_database_at_rest_gets_no_files_beside_it(tmp_path: Path) -> None:
     source = tmp_path / "app.db"
     wal_writer(source, 5).close()
     before = (digest(source), source.stat().st_mtime_ns)
-    SqliteDatabases().branch(source, tmp_path / "copy.db")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.db", "copy.db"]
+    target = branch_of(source, tmp_path / "job")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.db", "baselines", "job"]
     assert (digest(source), source.stat().st_mtime_ns) == before
-    assert count(tmp_path / "copy.db") == 5
+    assert count(target) == 5
 
 
 WRITER = """
@@ -85,8 +108,7 @@ def test_db_05_a_copy_under_a_busy_writer_is_one_moment(tmp_path: Path) -> None:
         assert child.stdout is not None
         child.stdout.readline()
         for number in range(5):
-            target = tmp_path / f"copy-{number}.db"
-            SqliteDatabases().branch(source, target)
+            target = branch_of(source, tmp_path / f"job-{number}")
             with closing(sqlite3.connect(target)) as one:
                 assert one.execute("pragma integrity_check").fetchone() == ("ok",)
                 pairs = one.execute("select n, count(*) from t group by n having count(*) != 2").fetchall()
@@ -99,10 +121,11 @@ def test_db_05_a_copy_under_a_busy_writer_is_one_moment(tmp_path: Path) -> None:
 def test_db_05_what_cannot_be_copied_is_a_loud_failure_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("this is no database, and long enough to be taken for one" * 100)
     with pytest.raises(InterlockError, match="could not be copied"):
-        SqliteDatabases().branch(tmp_path / "text.db", tmp_path / "out" / "copy.db")
+        branch_of(tmp_path / "text.db", tmp_path / "out")
     with pytest.raises(InterlockError, match="is not there"):
-        SqliteDatabases().branch(tmp_path / "gone.db", tmp_path / "out" / "copy.db")
-    assert list((tmp_path / "out").iterdir()) == []
+        branch_of(tmp_path / "gone.db", tmp_path / "out")
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file() and path.stat().st_size > 20] == []
+    assert SqliteDatabases().owned(baseline_of(tmp_path / "gone.db")) == ()
     assert not (tmp_path / "gone.db").exists()
 
 
@@ -110,26 +133,26 @@ def test_db_05_a_database_that_stays_locked_is_told_and_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "app.db"
-    monkeypatch.setattr(sqlite, "_BUSY_SECONDS", 0.3)
-    monkeypatch.setattr(sqlite, "_TRY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite_copy, "_BUSY_SECONDS", 0.3)
+    monkeypatch.setattr(sqlite_copy, "_TRY_SECONDS", 0.1)
     with closing(sqlite3.connect(source)) as writer:
         writer.execute("create table t (n)")
         writer.commit()
         writer.execute("begin exclusive")
         with pytest.raises(InterlockError, match="locked"):
-            SqliteDatabases().branch(source, tmp_path / "copy.db")
+            branch_of(source, tmp_path / "job")
         writer.rollback()
-    SqliteDatabases().branch(source, tmp_path / "copy.db")
+    branch_of(source, tmp_path / "job")
 
 
 def test_db_05_a_second_call_keeps_the_tasks_own_database(tmp_path: Path) -> None:
-    source, target = tmp_path / "app.db", tmp_path / "copy.db"
+    source = tmp_path / "app.db"
     wal_writer(source, 3).close()
-    SqliteDatabases().branch(source, target)
+    target = branch_of(source, tmp_path / "job")
     with closing(sqlite3.connect(target)) as one:
         one.execute("delete from t")
         one.commit()
-    SqliteDatabases().branch(source, target)
+    assert branch_of(source, tmp_path / "job") == target
     assert count(target) == 0
 
 
@@ -140,11 +163,11 @@ def test_db_05_killed_in_the_middle_the_same_call_heals(tmp_path: Path) -> None:
         one.executemany("insert into t values (?)", [("x" * 1000,) for _ in range(20_000)])
         one.commit()
     code = (
-        "import sys; from pathlib import Path; from interlock.adapters.databases.sqlite import SqliteDatabases\n"
-        "print('up', flush=True); SqliteDatabases().branch(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "import sys; from pathlib import Path; from interlock.adapters.databases import sqlite_copy\n"
+        "print('up', flush=True); sqlite_copy.copy(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     for number, delay in enumerate((0.005, 0.02, 0.04)):
-        target = tmp_path / f"copy-{number}.db"
+        target = tmp_path / f"job-{number}" / "app.database" / names.file_name("app", "task")
         child = subprocess.Popen([sys.executable, "-c", code, str(source), str(target)], stdout=subprocess.PIPE)
         assert child.stdout is not None
         child.stdout.readline()
@@ -153,6 +176,90 @@ def test_db_05_killed_in_the_middle_the_same_call_heals(tmp_path: Path) -> None:
         except subprocess.TimeoutExpired:
             child.kill()
         child.communicate()
-        SqliteDatabases().branch(source, target)
+        assert branch_of(source, tmp_path / f"job-{number}") == target
         assert count(target) == 20_000
     assert os.path.getsize(source) > 0
+
+
+def test_db_05_a_copy_that_shares_bytes_is_made_of_a_database_at_rest_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file system cannot share bytes, a whole copy stands for it: the rule of when is the same."""
+    shared = []
+
+    def clone(source: int, target: int) -> bool:
+        shared.append(os.fstat(source).st_size)
+        os.write(target, os.pread(source, os.fstat(source).st_size, 0))
+        return True
+
+    monkeypatch.setattr(copying, "clone", clone)
+    source = tmp_path / "app.db"
+    with closing(wal_writer(source, 51)) as writer:
+        assert count(branch_of(source, tmp_path / "busy")) == 51
+        assert shared == [], "rows in the log would be missing"
+        writer.execute("pragma wal_checkpoint(truncate)")
+        assert count(branch_of(source, tmp_path / "empty-log")) == 51
+        assert len(shared) == 1
+        writer.execute("insert into t values (99)")
+        writer.commit()
+        assert count(branch_of(source, tmp_path / "busy-again")) == 52
+        assert len(shared) == 1
+    assert count(branch_of(source, tmp_path / "rest")) == 52
+    assert len(shared) == 2
+
+
+def test_db_05_sharing_bytes_here_gives_the_same_copy_or_says_that_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"bytes" * 5000)
+    with (tmp_path / "one").open("rb") as one, (tmp_path / "two").open("xb") as two:
+        done = copying.clone(one.fileno(), two.fileno())
+    assert (tmp_path / "two").read_bytes() == (b"bytes" * 5000 if done else b"")
+
+
+def test_db_05_a_prepared_template_is_made_anew_when_the_baseline_changed(tmp_path: Path) -> None:
+    source = tmp_path / "app.db"
+    wal_writer(source, 3).close()
+    made = []
+
+    def prepare(branch: Branch) -> None:
+        assert branch.file is not None
+        with closing(sqlite3.connect(branch.file)) as one:
+            one.execute("pragma journal_mode=wal")
+            one.execute("insert into t values (7)")
+            one.commit()
+        made.append(branch.file)
+
+    database = Database(name="app", use="sqlite", baseline=str(source), migrate="make migrate")
+    baseline = Baseline(database=database, digest="one", prepare=prepare, folder=tmp_path / "baselines")
+    copies = [SqliteDatabases().branch(baseline, task, tmp_path / task).file for task in ("a", "b")]
+    assert [count(each) for each in copies if each] == [4, 4]
+    assert len(made) == 1
+    assert count(source) == 3, "the baseline itself is not migrated"
+    with closing(sqlite3.connect(source)) as one:
+        one.execute("insert into t values (8)")
+        one.commit()
+    third = SqliteDatabases().branch(baseline, "c", tmp_path / "c").file
+    assert third is not None
+    assert count(third) == 5
+    assert len(made) == 2
+    for number in range(4):
+        other = replace(baseline, digest=f"digest {number}")
+        SqliteDatabases().branch(other, f"task-{number}", tmp_path / f"task-{number}")
+    assert len([path for path in (tmp_path / "baselines" / "templates").iterdir() if path.is_dir()]) == 3
+
+
+def test_db_05_a_link_that_a_task_left_is_not_followed_into_an_archive(tmp_path: Path) -> None:
+    source, secret = tmp_path / "app.db", tmp_path / "secret"
+    wal_writer(source, 3).close()
+    secret.write_text("not the task's")
+    target = branch_of(source, tmp_path / "job")
+    target.with_name(f"{target.name}-wal").symlink_to(secret)
+    kept = SqliteDatabases().release(baseline_of(source), "task", tmp_path / "job")
+    assert kept is not None
+    with tarfile.open(kept) as tar:
+        assert tar.getnames() == [target.name]
+    target = branch_of(source, tmp_path / "job")
+    target.unlink()
+    target.symlink_to(secret)
+    assert SqliteDatabases().release(baseline_of(source), "task", tmp_path / "job") == kept
+    assert not target.is_symlink()
+    assert secret.read_text() == "not the task's"

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.integration.git.build import AUTHOR, World, git, place, work, world, write
+from tests.integration.git.build import AUTHOR, World, git, place, placed, work, world, write
 
 from interlock.adapters.git import index_lock
 from interlock.adapters.git.admin import find
@@ -110,7 +110,7 @@ def test_ge_04_a_required_filter_that_is_missing_is_named_and_all_is_rolled_back
     refs = git(team.top, "for-each-ref")
     path = trees.path_for("t", "j")
     with pytest.raises(Refused) as caught:
-        trees.create("j", "t", base.oid, path)
+        trees.create(placed(trees, "t", "j", base.oid), "t")
     assert caught.value.refusal.rule == "isolation-failed"
     assert "no-such-lfs" in caught.value.refusal.what
     assert git(team.top, "for-each-ref") == refs

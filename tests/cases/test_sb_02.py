@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.integration.git.build import ENV, World, git, place, work, world, write
+from tests.integration.git.build import ENV, World, git, place, placed, work, world, write
 
 from interlock.core.problems import InterlockError
 from interlock.ports import Merged, Place
@@ -148,7 +148,7 @@ def everything(team: World, made: Place) -> list[str]:
     with repo.fresh_tree(merged.commit, team.root / "fresh"):
         pass
     tried(lambda: repo.push_branch("agent/t", done.commit, None))
-    tried(lambda: trees.create("job2", "second", base.oid, trees.path_for("second", "job2")))
+    tried(lambda: trees.create(placed(trees, "second", "job2", base.oid), "second"))
     tried(lambda: repo.import_branch("agent/t"))
     tried(lambda: repo.keep("refs/interlock/kept/x", done.commit))
     tried(lambda: repo.branches(base.oid))

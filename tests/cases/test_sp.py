@@ -20,6 +20,7 @@ from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun
 from interlock.host import namespace
 from interlock.host.text import Stream, last_lines, plain
+from interlock.ports import Room
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -33,7 +34,7 @@ def contain(request: pytest.FixtureRequest) -> bool:
 
 def check(tmp_path: Path, run: str, *, contain: bool = True, timeout: float = 60.0) -> CheckRun:
     return CheckRunner(contain=contain).run(
-        Check(run=run, timeout=timeout), tmp_path, ENV, tmp_path / "log" / "one.log"
+        Check(run=run, timeout=timeout), Room(path=tmp_path, written=tmp_path), ENV, tmp_path / "log" / "one.log"
     )
 
 
@@ -73,11 +74,12 @@ import resource, sys
 from pathlib import Path
 from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check
+from interlock.ports import Room
 folder, size = Path(sys.argv[1]), int(sys.argv[2])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 run = CheckRunner().run(
     Check(run=f"head -c {size} /dev/zero | tr '\\\\0' x; head -c 200000 /dev/zero | tr '\\\\0' y >&2; echo; echo last; exit 1"),
-    folder, {"PATH": sys.argv[3]}, folder / "log" / "one.log")
+    Room(path=folder, written=folder), {"PATH": sys.argv[3]}, folder / "log" / "one.log")
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 print(run.exit_code, grown, run.tail[-30:].encode())
 """

@@ -13,13 +13,18 @@ from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
+from interlock.ports import Room
 
 ENV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
 QUIET = "-q -p no:cacheprovider"
 
 
+def room(tree: Path) -> Room:
+    return Room(path=tree, written=tree)
+
+
 def run(tree: Path, command: str, report: Report | None = None) -> CheckRun:
-    return CheckRunner().run(Check(run=command, report=report), tree, ENV, tree.parent / "log" / "check.log")
+    return CheckRunner().run(Check(run=command, report=report), room(tree), ENV, tree.parent / "log" / "check.log")
 
 
 def judge(tree: Path, command: str, report: Report | None = None, base: CheckRun | None = None) -> Verdict:
@@ -195,7 +200,7 @@ def test_vg_03_an_exit_without_an_end_is_no_success(tree: Path, declared: bool) 
 def test_vg_03_a_limit_leaves_no_success_even_with_a_passing_report(tree: Path) -> None:
     command = f"echo '{PASSING}' > out.xml; sleep 600"
     check = Check(run=command, report=Report(junit="out.xml"), timeout=0.4)
-    ran = CheckRunner().run(check, tree, ENV, tree.parent / "log" / "check.log")
+    ran = CheckRunner().run(check, room(tree), ENV, tree.parent / "log" / "check.log")
     assert ran.report is not None
     assert judge_check(check, ran, None).rule == "check-timeout"
 

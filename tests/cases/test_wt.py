@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.git.build import World, git, place, snapshot_of, work, world, write
+from tests.integration.git.build import World, git, place, placed, snapshot_of, work, world, write
 
 from interlock.adapters.git import occupants as living
 from interlock.adapters.git.worktrees import Worktrees
@@ -46,11 +47,11 @@ def test_wt_01_a_second_creation_of_the_slug_refuses_and_leaves_the_tree(team: W
     before = snapshot_of(made.path)
     trees = team.trees()
     with pytest.raises(Refused, match="agent/t exists in this repository already") as caught:
-        trees.create("job2", "t", made.base, made.path)
+        trees.create(replace(made, job="job2"), "t")
     assert caught.value.refusal.holders == ("agent/t", "job job1")
     assert caught.value.refusal.rule == "name-taken"
     assert snapshot_of(made.path) == before
-    assert trees.create("job1", "t", made.base, made.path) == made, "its own job finds its tree"
+    assert trees.create(made, "t") == made, "its own job finds its tree"
     assert snapshot_of(made.path) == before
 
 
@@ -151,7 +152,7 @@ def test_wt_04_a_deleted_folder_is_seen_as_missing(team: World) -> None:
 def test_wt_04_it_is_made_again_from_the_tip_of_its_branch(team: World) -> None:
     made, tip = lost(team)
     other = place(team, "other", "job2")
-    again = team.trees().create("job1", "t", made.base, made.path)
+    again = team.trees().create(made, "t")
     assert again == made
     assert git(made.path, "rev-parse", "HEAD", "--abbrev-ref", "HEAD").split() == [tip, "agent/t"]
     assert (made.path / "new.txt").read_text() == "work"
@@ -163,7 +164,7 @@ def test_wt_04_it_is_made_again_from_the_tip_of_its_branch(team: World) -> None:
 def test_wt_04_it_is_made_again_even_when_git_forgot_it(team: World) -> None:
     made, tip = lost(team)
     git(team.top, "worktree", "prune")
-    team.trees().create("job1", "t", made.base, made.path)
+    team.trees().create(made, "t")
     assert git(made.path, "rev-parse", "HEAD") == tip
     assert git(made.path, "status", "--porcelain") == ""
 
@@ -175,10 +176,10 @@ def test_wt_04_a_folder_that_git_forgot_is_not_written_over(team: World) -> None
     assert not team.trees().exists(made)
     for _ in range(2):
         with pytest.raises(Refused, match="no worktree of this repository"):
-            team.trees().create("job1", "t", made.base, made.path)
+            team.trees().create(made, "t")
         assert (made.path / "precious.txt").exists()
     made.path.rename(made.path.with_name("aside"))
-    team.trees().create("job1", "t", made.base, made.path)
+    team.trees().create(made, "t")
     assert git(made.path, "status", "--porcelain") == ""
 
 
@@ -187,7 +188,7 @@ def test_wt_04_without_its_branch_there_is_nothing_to_make_it_from(team: World) 
     git(team.top, "worktree", "prune")
     git(team.top, "branch", "-D", "agent/t")
     with pytest.raises(Refused) as caught:
-        team.trees().create("job1", "t", made.base, made.path)
+        team.trees().create(made, "t")
     assert caught.value.refusal.rule == "workspace-missing"
     assert not made.path.exists()
 
@@ -238,7 +239,7 @@ def test_wt_07_filled_submodules_stop_the_creation_and_nothing_is_left(team: Wor
     trees = team.trees(repo)
     before = refs(team)
     with pytest.raises(Refused) as caught:
-        trees.create("j", "t", base.oid, trees.path_for("t", "j"))
+        trees.create(placed(trees, "t", "j", base.oid), "t")
     assert caught.value.refusal.rule == "isolation"
     assert "tests/corpus" in caught.value.refusal.what
     assert refs(team) == before
@@ -350,7 +351,7 @@ def test_wt_09_a_live_process_keeps_its_tree(team: World) -> None:
     with subprocess.Popen(["sh", "-c", "echo ready; exec sleep 60"], cwd=inner, stdout=subprocess.PIPE) as shell:
         assert shell.stdout
         shell.stdout.readline()
-        assert any(name.startswith(f"{shell.pid} ") for name in trees.occupants(made.path))
+        assert any(name.startswith(f"{shell.pid} ") for name in trees.occupants(made))
         trees.snapshot(made, REF)
         with pytest.raises(Refused) as caught:
             trees.remove(made, REF)
@@ -358,7 +359,7 @@ def test_wt_09_a_live_process_keeps_its_tree(team: World) -> None:
         assert any(name.startswith(f"{shell.pid} ") for name in caught.value.refusal.holders)
         assert inner.is_dir()
         shell.kill()
-    assert trees.occupants(made.path) == ()
+    assert trees.occupants(made) == ()
     trees.remove(made, REF)
     assert not made.path.exists()
 
@@ -368,14 +369,14 @@ def test_wt_09_a_neighbour_of_the_same_beginning_is_not_inside(team: World) -> N
     beside = made.path.with_name("t-two")
     beside.mkdir()
     with subprocess.Popen(["sleep", "60"], cwd=beside) as neighbour:
-        assert team.trees().occupants(made.path) == ()
+        assert team.trees().occupants(made) == ()
         neighbour.kill()
 
 
 def test_wt_09_what_cannot_be_read_counts_as_occupied(team: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = place(team)
     monkeypatch.setattr(procfs, "pids", list)
-    assert team.trees().occupants(made.path) == ("unknown: /proc cannot be read",)
+    assert team.trees().occupants(made) == ("unknown: /proc cannot be read",)
     trees = team.trees()
     trees.snapshot(made, REF)
     with pytest.raises(Refused, match="A process lives"):
@@ -397,7 +398,7 @@ def test_wt_10_a_root_inside_the_repository_is_refused(team: World, inside: str)
     assert caught.value.refusal.rule == "isolation"
     base = team.repo().refresh()
     with pytest.raises(Refused):
-        trees.create("j", "t", base.oid, team.top / "tasks" / "t")
+        trees.create(placed(trees, "t", "j", base.oid, team.top / "tasks" / "t"), "t")
     assert git(team.top, "worktree", "list").count("\n") == 0
 
 

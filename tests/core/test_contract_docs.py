@@ -10,10 +10,19 @@ import pytest
 
 from interlock.adapters.files import ContractFilesReader
 from interlock.adapters.files.later import LATER
+from interlock.core.contract.around import (
+    ApprovalRule,
+    Database,
+    Dependency,
+    Ready,
+    SandboxRules,
+    Secret,
+    Service,
+)
 from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Check, Needs, Report
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.paths import PatternError, parse
-from interlock.core.contract.policy import PROTECTED_PATHS, Database, Policy, TaskClass, Train
+from interlock.core.contract.policy import PROTECTED_PATHS, Policy, TaskClass, Train
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 FILES = ContractFilesReader()
@@ -72,6 +81,12 @@ def test_each_row_of_what_is_refused_is_true(pattern: str, better: str) -> None:
         ("policy.md", "The train", Train, {}),
         ("policy.md", "A class", TaskClass, {"name": "kind"}),
         ("policy.md", "A database", Database, {"name": "use"}),
+        ("policy.md", "The sandbox", SandboxRules, {}),
+        ("policy.md", "A dependency", Dependency, {}),
+        ("policy.md", "A service", Service, {"name": "run"}),
+        ("policy.md", "Readiness", Ready, {}),
+        ("policy.md", "A secret", Secret, {"name": "variable"}),
+        ("policy.md", "An approval", ApprovalRule, {"name": "commands"}),
     ],
 )
 def test_every_field_is_documented(name: str, title: str, made: type, other_names: dict[str, str]) -> None:

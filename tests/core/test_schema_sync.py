@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from interlock.adapters.files import cards, classes, policy, shared
+from interlock.adapters.files import around, cards, classes, policy, shared
 from interlock.adapters.files.later import LATER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,4 +50,4 @@ def test_the_schemas_name_the_keys_that_the_readers_take() -> None:
     made = json.loads((ROOT / "schema" / "policy.json").read_text("utf-8"))
     assert set(made["properties"]) == policy._POLICY.keys() - set(LATER)
     assert set(made["$defs"]["TaskClass"]["properties"]) == set(classes.CLASS)
-    assert set(made["$defs"]["Database"]["properties"]) == set(policy._DATABASE)
+    assert set(made["$defs"]["Database"]["properties"]) == set(around._DATABASE)

@@ -10,12 +10,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.adapters.files import ContractFilesReader, cards, classes, policy, shared
+from interlock.adapters.files import ContractFilesReader, around, cards, classes, policy, shared
 from interlock.adapters.files.scalars import meaning, quoted
 from interlock.adapters.files.units import count, seconds
+from interlock.core.contract.around import ApprovalRule, Database, Dependency, Ready, SandboxRules, Secret, Service
 from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Check, Needs, Report
 from interlock.core.contract.classes import DEFAULT_CLASSES
-from interlock.core.contract.policy import Cap, Database, Policy, TaskClass, Train
+from interlock.core.contract.policy import Cap, Policy, TaskClass, Train
 from interlock.core.rules import RULES
 from interlock.ports import CardFile, ContractFiles
 
@@ -140,7 +141,13 @@ def test_every_key_of_a_card_is_read() -> None:
         (shared.BUDGET, Budget, {}),
         (classes.CLASS, TaskClass, {}),
         (policy._TRAIN, Train, {}),
-        (policy._DATABASE, Database, {}),
+        (around._DATABASE, Database, {}),
+        (around._SERVICE, Service, {}),
+        (around._READY, Ready, {}),
+        (around._DEPENDENCY, Dependency, {}),
+        (around._SANDBOX, SandboxRules, {}),
+        (around._SECRET, Secret, {}),
+        (around._APPROVAL, ApprovalRule, {}),
     ],
 )
 def test_every_field_has_a_key_and_every_key_a_field(
@@ -362,6 +369,7 @@ ports: {app: 3000, DEBUG_PORT: 99999}
 targets: {rework: yes}
 databases: {app: {use: postgres}, two: {use: postgres, baseline: x, migrate: make}}
 services: {web: npm start}
+review: {rounds: 2}
 isolation: worktree
 network:
 workspaces: /somewhere
@@ -373,17 +381,17 @@ workspaces: /somewhere
         ("unknown-key", 2),
         ("not-built", 4),
         ("not-built", 4),
-        ("not-built", 4),
         ("missing", 5),
         ("path", 5),
         ("shape", 6),
         ("shape", 6),
         ("shape", 7),
         ("missing", 8),
-        ("not-built", 8),
-        ("not-built", 8),
-        ("not-built", 9),
-        ("not-built", 12),
+        ("missing", 8),
+        ("shape", 9),
+        ("not-built", 10),
+        ("shape", 12),
+        ("not-built", 13),
     ]
     assert all(text.endswith(".") for problem in problems for text in (problem.what, problem.why, problem.fix))
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from interlock.core.problems import Refusal, Refused
 from interlock.host import locks, spool
+from interlock.host.sandbox import identity
 from interlock.ports import Message
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -32,7 +33,17 @@ class JobRecords:
         return _made(self.job(job) / "attempts" / str(int(number)))
 
     def spool(self, job: str) -> Path:
-        return _made(self.job(job) / "spool")
+        return self.shared(job, "spool")
+
+    def shared(self, job: str, name: str) -> Path:
+        """A folder of a job's record that what runs in the task may write."""
+        return self.granted(self.job(job) / _checked(name))
+
+    def granted(self, folder: Path) -> Path:
+        """Let what runs in a task write to a folder of ours, also when that is another user's process."""
+        folder.mkdir(parents=True, exist_ok=True)
+        identity.own(folder, identity.default_user())
+        return folder
 
     def messages(self, job: str, attempt: int) -> tuple[Message, ...]:
         """What the agent of an attempt said, in order; whatever else lies in the spool is left out, without an error."""

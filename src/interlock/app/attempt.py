@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from interlock.app.adopt import ADOPTED, is_adoption, take_over
+from interlock.app.approvals import record_refusals
 from interlock.app.base import last_view
 from interlock.app.cardjson import from_json
-from interlock.app.isolate import environment_of, place_of
+from interlock.app.database import level_of
+from interlock.app.down import stop_services
+from interlock.app.isolate import place_of
 from interlock.app.prompt import prompt_for
+from interlock.app.rooms import redactions, room_of
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.settle import Facts, Outcome
 from interlock.core.job.settle import settle as judge
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import BadInput, Refusal, Refused
+from interlock.core.redact import redact_text
 from interlock.ports import Author, End, Launch, Message, Ports, Work
 
 
@@ -68,20 +75,40 @@ def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
     end = ADOPTED if is_adoption(job, number) else _end(ports, job, number)
     place = place_of(job)
     there = ports.workspaces.exists(place)
+    _quieten(ports, job)
     head = ports.repo.head_of(place) if there else None
     on_branch = head is not None and head.branch == job.branch
     if head is not None and head.oid and not on_branch:
         ports.repo.keep(f"refs/interlock/kept/{job.id}/{number}", head.oid)
     work = _commit(ports, job, number) if on_branch and end.how != "interrupted" else None
-    facts = _facts(ports, job, number, end, there=there, head_branch=head.branch if head else None, work=work)
+    secrets = _secret_texts(ports, job)
+    end = replace(end, tail=redact_text(end.tail, secrets), message=redact_text(end.message, secrets))
+    facts = _facts(ports, job, number, end, secrets, there=there, head_branch=head.branch if head else None, work=work)
     outcome = judge(facts)
+    record_refusals(ports, job, number, secrets)
     _write(ports, job, number, end, outcome, work)
     return {"kind": outcome.kind}
+
+
+def _quieten(ports: Ports, job: Job) -> None:
+    """Stop a sealed task's services while its work is taken: a folder swapped for a link under our hands would be read."""
+    if level_of(job) == "sealed" and (names := stop_services(ports, job)):
+        ports.narrate(f"{job.slug}: {', '.join(names)} stopped, since its work is taken; interlock up starts it again.")
 
 
 def effective_card(ports: Ports, job: Job) -> Card:
     """The job's card with the defaults of its class and the present policy laid under it; for what starts from now on."""
     return with_defaults(from_json(job.card), last_view(ports).policy)
+
+
+def _secret_texts(ports: Ports, job: Job) -> tuple[str, ...]:
+    """What must not reach the record; a policy that broke meanwhile does not keep an attempt from its end."""
+    card = from_json(job.card)
+    if not card.needs.secrets:
+        return ()
+    with suppress(BadInput):
+        return redactions(ports, card, last_view(ports).policy)
+    return ()
 
 
 def _is_running(job: Job, number: int) -> bool:
@@ -107,14 +134,14 @@ def _no_tree(ports: Ports, job: Job) -> Refusal | None:
     """Why no agent may be started in the job's folder: it would work elsewhere, or on nothing (case AI-02)."""
     place = place_of(job)
     there = ports.workspaces.exists(place)
-    if there and (place.path / ".git").is_file():
+    if there and (place.level != "worktree" or (place.path / ".git").is_file()):
         return None
     again = "resume makes it again from the branch; what was not committed is lost."
     return Refusal(
         rule="workspace-missing",
-        what=f"The task's folder {place.path} {'holds no tree any more' if there else 'is gone'}.",
+        what=f"The task's folder {place.path} {'holds no tree any more' if place.path.is_dir() else 'is gone'}.",
         why="An agent is started in its own tree and nowhere else.",
-        would_change=f"Move the folder away; {again}" if there else again[0].upper() + again[1:],
+        would_change=f"Move the folder away; {again}" if place.path.is_dir() else again[0].upper() + again[1:],
     )
 
 
@@ -127,9 +154,10 @@ def _launch(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
     if (missing := _no_tree(ports, job)) is not None:
         raise Refused(missing)
     card = effective_card(ports, job)
-    values = environment_of(ports, job) | {"INTERLOCK_ATTEMPT_NUMBER": str(number)}
-    prompt = prompt_for(card, job, number)
-    return ports.agents.launch(card, prompt, place_of(job), values, folder)
+    room, values, redact = room_of(ports, job, card, last_view(ports), record=folder)
+    values |= {"INTERLOCK_ATTEMPT_NUMBER": str(number), "INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
+    launch = ports.agents.launch(card, prompt_for(card, job, number), room, values, folder)
+    return replace(launch, redact=redact)
 
 
 def _commit(ports: Ports, job: Job, number: int) -> Work:
@@ -168,7 +196,15 @@ def _end(ports: Ports, job: Job, number: int) -> End:
 
 
 def _facts(
-    ports: Ports, job: Job, number: int, end: End, *, there: bool, head_branch: str | None, work: Work | None
+    ports: Ports,
+    job: Job,
+    number: int,
+    end: End,
+    secrets: tuple[str, ...],
+    *,
+    there: bool,
+    head_branch: str | None,
+    work: Work | None,
 ) -> Facts:
     said = ports.records.messages(job.id, number)
     return Facts(
@@ -181,14 +217,28 @@ def _facts(
         workspace_there=there,
         changed=work is not None and not work.empty,
         interruptions=job.interruptions,
-        stop=_last(said, "stop"),
-        scope_request=_last(said, "scope-request"),
+        stop=_last(said, "stop", secrets),
+        scope_request=_last(said, "scope-request", secrets),
     )
 
 
-def _last(said: tuple[Message, ...], verb: str) -> dict[str, Any] | None:
+def _last(said: tuple[Message, ...], verb: str, secrets: tuple[str, ...]) -> dict[str, Any] | None:
     found = [message for message in said if message.verb == verb]
-    return dict(found[-1].data) if found else None
+    shape: dict[str, Any] | None = _redacted(dict(found[-1].data), secrets) if found else None
+    return shape
+
+
+def _redacted(value: Any, secrets: tuple[str, ...]) -> Any:
+    """The same shape without secrets in any of its texts."""
+    match value:
+        case str():
+            return redact_text(value, secrets)
+        case list():
+            return [_redacted(each, secrets) for each in value]
+        case dict():
+            return {redact_text(str(key), secrets): _redacted(each, secrets) for key, each in value.items()}
+        case _:
+            return value
 
 
 def _write(ports: Ports, job: Job, number: int, end: End, outcome: Outcome, work: Work | None) -> None:

@@ -7,12 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from interlock.app.base import last_view
+from interlock.app.cardjson import from_json
+from interlock.app.database import release_of_job
+from interlock.app.down import stop_services
 from interlock.app.isolate import place_of
 from interlock.app.return_tree import bring_back
 from interlock.app.trail import Trail, holder, kept, stands, trail_of
+from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import FINAL, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
 from interlock.ports import Ports, SnapshotTaken
 
 _NONE: Final = SnapshotTaken(ref="", oid="", modified=(), untracked=(), ignored=(), left_out=(), detached=())
@@ -48,7 +53,7 @@ def clean(ports: Ports, slug: str, actor: str, *, approve: bool = False) -> Clea
             if trail.phase == "returning":
                 raise Misuse(f"The tree of {slug} is half way back.", hint=f"interlock restore {slug}, then clean it.")
             snapshot = _keep(ports, job, actor, approve=approve)
-        elif trail.phase == "away":
+        elif trail.phase == "away" and not trail.pending:
             return Cleaned(job=job, snapshot=trail.snapshot or _NONE)
         else:
             snapshot = _kept_before(trail)
@@ -84,7 +89,8 @@ def _care(ports: Ports, found: Job) -> Iterator[Job]:
 
 
 def _keep(ports: Ports, job: Job, actor: str, *, approve: bool) -> SnapshotTaken:
-    """A snapshot of a tree that stands, on the record."""
+    """A snapshot of a tree that stands, on the record; its services, which live in it, are stopped first."""
+    stop_services(ports, job)
     _refuse_occupied(ports, job)
     snapshot = ports.workspaces.snapshot(place_of(job), _ref(job))
     _refuse_unsaved(job, snapshot, approve=approve)
@@ -103,11 +109,26 @@ def _take_away(ports: Ports, job: Job, snapshot: SnapshotTaken, actor: str) -> N
     """Remove the tree, or finish that; of one that was gone before, only the registration.  Idempotent up to its event."""
     if job.workspace is not None and holder(ports, job) is None:
         ports.workspaces.remove(place_of(job), snapshot.ref or _ref(job))
+    pending = _release_database(ports, job)
     ports.blocks.release(job.id)
     gone = "The folder was gone; its registration was taken away."
-    data = {"text": "Tree taken away." if snapshot.ref else gone, "cleaned": True}
+    data: dict[str, Any] = {"text": "Tree taken away." if snapshot.ref else gone, "cleaned": True, **pending}
     rev = ports.store.job(job.id).rev
     ports.store.record(NewEvent(subject=job.id, step=f"clean:{rev}", kind="job.note", actor=actor, data=data))
+
+
+def _release_database(ports: Ports, job: Job) -> dict[str, Any]:
+    """Archive or drop the job's database; where that cannot be done now, the rest goes on and clean tries it again."""
+    view = last_view(ports)
+    card = with_defaults(from_json(job.card), view.policy)
+    try:
+        kept_at = release_of_job(ports, job, card, view.policy)
+    except InterlockError as fault:
+        ports.narrate(
+            f"{job.slug}: its database stays for now: {fault.message} interlock clean {job.slug} tries again."
+        )
+        return {"database_pending": fault.message}
+    return {"database": kept_at} if kept_at else {}
 
 
 def _ref(job: Job) -> str:
@@ -148,7 +169,7 @@ def _closed(ports: Ports, slug: str) -> Job:
 
 def _refuse_occupied(ports: Ports, job: Job) -> None:
     place = place_of(job)
-    living = ports.workspaces.occupants(place.path)
+    living = ports.workspaces.occupants(place)
     if not living:
         return
     raise Refused(

@@ -1,9 +1,10 @@
-"""What a person decides about a job: answer, accept, verify again, retry, resume, stop, hold, abandon; gates stay core's."""
+"""What a person decides about a job: answer, accept, approve, verify again, retry, resume, stop, hold, abandon; gates stay core's."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from interlock.app.approvals import give
 from interlock.app.base import fresh_view
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.isolate import environment_of, place_of, write_environment
@@ -98,6 +99,15 @@ def accept(ports: Ports, slug: str, actor: str) -> Job:
     checks = job.waiting.detail.get("checks", ()) if job.waiting else ()
     tests = sorted({test for check in checks if check["rule"] == rule for test in check["named"]})
     return _verify_again(ports, job, actor, waive=rule, tests=tests)
+
+
+def approve(ports: Ports, slug: str, name: str, actor: str) -> Job:
+    """Approve something by name for this job alone; one that waited for it goes on.  Raises Misuse for an unknown name."""
+    job = find_open(ports, slug)
+    give(ports, job, name, actor)
+    if job.state is State.WAITING and job.waiting and job.waiting.rule == "approval":
+        return resume(ports, slug, actor)
+    return ports.store.job(job.id)
 
 
 def again(ports: Ports, slug: str, actor: str) -> Job:
@@ -198,7 +208,7 @@ def _tree_again(ports: Ports, job: Job) -> dict[str, Any]:
     place = place_of(job)
     if not ports.workspaces.exists(place):
         values = environment_of(ports, job)
-        made = ports.workspaces.create(job.id, job.slug, job.base, place.path)
+        made = ports.workspaces.create(place, job.slug)
         write_environment(ports, job, made, values)
         ports.narrate(f"{job.slug}: the tree was recreated from its branch; what was not committed is lost.")
     return {}

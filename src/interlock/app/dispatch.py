@@ -19,6 +19,7 @@ from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import to_json
 from interlock.app.isolate import isolate, place_of
 from interlock.core.contract.caps import judge_caps
+from interlock.core.contract.defaults import with_defaults
 from interlock.core.gate.request import Request
 from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
@@ -128,7 +129,8 @@ def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -
     open_job = ports.store.find(slug)
     if adopt is None and (open_job is None or open_job.state in FINAL):
         _refuse_uncleaned(ports, open_job)
-        ports.workspaces.check_free(slug, ports.workspaces.path_for(slug, job_id))
+        level = ports.workspaces.level_for(with_defaults(card, view.policy).isolation)
+        ports.workspaces.check_free(slug, ports.workspaces.path_for(slug, job_id, level))
     request = Request(
         job=job_id,
         card=card,

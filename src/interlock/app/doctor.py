@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from interlock.app.base import view_of
+from interlock.app.compose import gaps_at
+from interlock.core.contract.card import Level
+from interlock.core.contract.levels import COVERS, NOT_COVERED
 from interlock.core.problems import BadInput, InterlockError
 from interlock.ports import Ports
-
-UNCOVERED = (
-    "what an agent does outside its folder: files of the same user, the network, secrets in reach, and the shared .git "
-    "(levels are branch, worktree, sandbox, VM; the sandbox is the next step). Evidence is marked same-user."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,33 +25,52 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """One way out that was tried at a level: ``blocked`` None says that the level does not cover it."""
+
+    name: str
+    level: str
+    blocked: bool | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The features, the isolation level in force, and what it leaves open."""
+    """The features, the isolation level in force and why it is not a better one, and the attacks that were tried."""
 
     features: tuple[Feature, ...]
-    level: str
-    uncovered: str = UNCOVERED
+    level: Level
+    why: str = ""
+    attacks: tuple[Attack, ...] | None = None
+
+    @property
+    def uncovered(self) -> str:
+        return NOT_COVERED[self.level]
 
     @property
     def ok(self) -> bool:
-        return all(feature.ok for feature in self.features if feature.needed)
+        works = all(feature.ok for feature in self.features if feature.needed)
+        return works and all(attack.blocked is not False for attack in self.attacks or ())
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        shape = {
             "ok": self.ok,
             "level": self.level,
+            "level_why": self.why,
+            "covers": COVERS[self.level],
             "not_covered": self.uncovered,
             "features": [asdict(feature) for feature in self.features],
         }
+        return shape if self.attacks is None else shape | {"attacks": [asdict(attack) for attack in self.attacks]}
 
 
 Probe = tuple[str, bool, Callable[[], str]]
 """Name, needed, and a function that says what works or raises."""
 
 
-def examine(probes: tuple[Probe, ...], level: str) -> Report:
+def examine(probes: tuple[Probe, ...], level: Level, why: str = "") -> Report:
     """Try every probe; one that raises is off, with what it said."""
-    return Report(features=tuple(_try(*probe) for probe in probes), level=level)
+    return Report(features=tuple(_try(*probe) for probe in probes), level=level, why=why)
 
 
 def _try(name: str, needed: bool, probe: Callable[[], str]) -> Feature:
@@ -73,6 +90,7 @@ def repository_probes(ports: Ports) -> tuple[Probe, ...]:
         ("policy", True, lambda: _policy(ports)),
         ("full check", False, lambda: _full_check(ports)),
         ("ceiling", False, lambda: _ceiling(ports)),
+        ("compose files", False, lambda: _compose(ports)),
         ("history", True, lambda: f"{len(ports.store.jobs(open_only=False))} jobs on the record."),
     )
 
@@ -92,6 +110,15 @@ def _policy(ports: Ports) -> str:
     except BadInput as bad:
         raise InterlockError("; ".join(f"{p.where}: {p.what}" for p in bad.problems)) from bad
     return f"{len(view.policy.classes)} classes, {len(view.caps)} caps on {view.base.ref}."
+
+
+def _compose(ports: Ports) -> str:
+    gaps = gaps_at(ports, ports.repo.last_base().oid)
+    if gaps:
+        raise InterlockError(
+            " ".join(gaps), hint="Containers of two tasks would meet: leave such names and ports to the environment."
+        )
+    return "No container name or port is fixed for all tasks."
 
 
 def _full_check(ports: Ports) -> str:

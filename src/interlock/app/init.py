@@ -24,11 +24,13 @@ cross-cutting 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the file list says about the repository: the full check, and the folders that are caches."""
+    """What the file list says about the repository: the full check, folders that are caches, who installs from where."""
 
     check: str | None
     caches: tuple[str, ...]
     because: str
+    installer: str | None = None
+    hosts: tuple[str, ...] = ()
 
 
 # (a file at the top, the full check it stands for, folders its tools fill)
@@ -45,12 +47,21 @@ _KINDS: Final = (
 )
 
 
+# (a lock file at the top, who installs from it, the hosts that it asks)
+_INSTALLERS: Final = (
+    ("uv.lock", "uv", ("pypi.org", "files.pythonhosted.org")),
+    ("pnpm-lock.yaml", "pnpm", ("registry.npmjs.org",)),
+    ("package-lock.json", "npm", ("registry.npmjs.org",)),
+)
+
+
 def detect(files: frozenset[str]) -> Found:
-    """The first kind of project whose file stands at the top."""
+    """The first kind of project whose file stands at the top, and the first lock file."""
+    installer, hosts = next(((use, hosts) for name, use, hosts in _INSTALLERS if name in files), (None, ()))
     for name, check, caches in _KINDS:
         if name in files:
-            return Found(check=check, caches=caches, because=name)
-    return Found(check=None, caches=(), because="")
+            return Found(check=check, caches=caches, because=name, installer=installer, hosts=hosts)
+    return Found(check=None, caches=(), because="", installer=installer, hosts=hosts)
 
 
 def proposal(found: Found) -> Mapping[str, str]:
@@ -71,6 +82,11 @@ def _policy(found: Found) -> str:
         lines.append(
             f"caches: [{', '.join(repr(path).replace(chr(39), chr(34)) for path in found.caches)}]   # ignored files that checks may find in a task's own tree"
         )
+    if found.installer:
+        lines += [
+            f"dependencies: [{{use: {found.installer}}}]   # installed once into the base of sealed tasks",
+            f"network: [{', '.join(found.hosts)}]   # hosts that the install, and cards that name them, may reach",
+        ]
     lines += [
         "# agent: {use: command, command: 'my-agent --prompt-file \"$INTERLOCK_PROMPT_FILE\"'}",
         "# review_wip: 6         # ceiling over all classes together",

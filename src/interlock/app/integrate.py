@@ -9,7 +9,7 @@ from interlock.app.base import View, card_file, fresh_view, landed_slugs, last_v
 from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record
 from interlock.app.landing import has_landed, land_candidate
 from interlock.app.publish import prove
-from interlock.app.together import check_together, green_alone
+from interlock.app.together import check_together, green_alone, train_level
 from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
@@ -190,6 +190,7 @@ def _tested(
     verdicts: tuple[Verdict, ...],
     runs: int,
 ) -> None:
+    level = train_level(ports, view)
     evidence = Evidence(
         subject=f"train:{train.number}",
         attempt=train.rev,
@@ -199,8 +200,8 @@ def _tested(
         card_oid="",
         policy_digest=view.policy_digest,
         place="fresh",
-        level="worktree",
-        same_user=True,
+        level=level,
+        same_user=level != "sealed",
         verdicts=verdicts,
     )
     number = ports.store.add_evidence(evidence)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from interlock.app.base import View, fresh_view
 from interlock.app.cardjson import from_json
-from interlock.core.contract.card import Card
+from interlock.app.database import branch_of_job, database_of, level_of, prove_isolated, url_for
+from interlock.core.contract.card import Card, Level
+from interlock.core.contract.defaults import with_defaults
+from interlock.core.contract.levels import NOT_COVERED
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.sandbox import HOME, RUN
 from interlock.ports import Place, Ports
 
 ENV_FILE = ".agent-env"
@@ -56,7 +62,7 @@ def isolate(ports: Ports, job_id: str, view: View | None) -> Job:
 
 def place_of(job: Job) -> Place:
     """The place of an isolated job, from its record and never from a name."""
-    return Place(path=Path(job.workspace or ""), branch=job.branch, base=job.base)
+    return Place(path=Path(job.workspace or ""), branch=job.branch, base=job.base, level=level_of(job), job=job.id)
 
 
 def environment_of(ports: Ports, job: Job) -> dict[str, str]:
@@ -67,53 +73,105 @@ def environment_of(ports: Ports, job: Job) -> dict[str, str]:
 
 
 def _make(ports: Ports, job: Job, view: View) -> dict[str, Any]:
-    card = from_json(job.card)
+    card = with_defaults(from_json(job.card), view.policy)
     block, numbers = ports.blocks.claim(job.id, dict(view.policy.ports))
-    path = ports.workspaces.path_for(job.slug, job.id)
-    place = ports.workspaces.create(job.id, job.slug, job.base, path)
-    values = _environment(ports, job, card, block, numbers, view)
+    level = _level(ports, job, card)
+    path = ports.workspaces.path_for(job.slug, job.id, level)
+    wanted = Place(path=path, branch=job.branch, base=job.base, level=level, job=job.id)
+    place = ports.workspaces.create(wanted, job.slug)
+    job = replace(job, level=level, workspace=str(place.path))
+    values = _environment(ports, job, place, block, numbers, view)
+    values |= _profiles(ports, job, card, view)
+    values |= _database(ports, job, card, place, values, view)
     write_environment(ports, job, place, values)
     _write_card(ports, job, card, view)
     return {
         "workspace": str(place.path),
         "block": block,
         "ports": numbers,
-        "level": ports.workspaces.level,
+        "level": level,
+        "not_covered": NOT_COVERED[level],
         "base": place.base,
     }
 
 
-def _environment(ports: Ports, job: Job, card: Card, block: int, numbers: dict[str, int], view: View) -> dict[str, str]:
-    values = {name: str(number) for name, number in numbers.items()}
-    values |= {
+def _level(ports: Ports, job: Job, card: Card) -> Level:
+    """The level of the job's tree, chosen once and written down first, so that healing goes on at the same one."""
+    file = ports.records.job(job.id) / "level"
+    if file.is_file():
+        return cast(Level, file.read_text(encoding="utf-8").strip())
+    level = ports.workspaces.level_for(card.isolation)
+    _replace(file, level)
+    return level
+
+
+def _environment(
+    ports: Ports, job: Job, place: Place, block: int, numbers: dict[str, int], view: View
+) -> dict[str, str]:
+    """The values of the task as it sees them: inside a sandbox every task has the same ports, and paths of its own."""
+    sandboxed = ports.workspaces.room(place).sandbox is not None
+    seen = dict(view.policy.ports) if sandboxed else numbers
+    values = {name: str(number) for name, number in seen.items()}
+    return values | {
         "COMPOSE_PROJECT_NAME": f"interlock-{job.slug}-{job.id}",
         "CACHE_PREFIX": f"{job.slug}-{job.id}:",
         "DATABASE_NAME": f"app_{job.slug.replace('-', '_')}",
         "INTERLOCK_JOB": job.id,
         "INTERLOCK_SLUG": job.slug,
-        "INTERLOCK_SPOOL": str(ports.records.spool(job.id)),
+        "INTERLOCK_SPOOL": f"{RUN}/spool" if sandboxed else str(ports.records.spool(job.id)),
         "INTERLOCK_BLOCK": str(block),
         INHERIT: " ".join(view.policy.environment),
     }
-    if card.needs.database and (database := view.policy.database(card.needs.database)):
-        adapter = ports.databases[database.use]
-        target = ports.records.job(job.id) / f"{database.name}.sqlite3"
-        values |= adapter.branch(ports.repo.top / database.baseline, target)
-    return values
+
+
+def _profiles(ports: Ports, job: Job, card: Card, view: View) -> dict[str, str]:
+    """A browser profile for each role that the card needs; gives the variables that name them.  Raises Refused."""
+    folder = ports.records.shared(job.id, "browser")
+    sandboxed = ports.workspaces.room(place_of(job)).sandbox is not None
+    found = {}
+    for role in card.needs.browser:
+        browser = view.policy.browser(role)
+        if browser is None:
+            raise Refused(
+                Refusal(
+                    rule="browser",
+                    what=f"The role {role} of {job.slug} has no browser profile in the policy.",
+                    why="A task gets the credentials of its roles and no others.",
+                    would_change=f"Add {role} under browsers in interlock.yaml, or take it off the card.",
+                )
+            )
+        profile = ports.browsers.profile(browser, folder / role)
+        ports.records.granted(profile)
+        name = f"BROWSER_PROFILE_{role.upper().replace('-', '_')}"
+        found[name] = f"{HOME}/browser/{role}" if sandboxed else str(profile)
+    return found
+
+
+def _database(ports: Ports, job: Job, card: Card, place: Place, values: dict[str, str], view: View) -> dict[str, str]:
+    """The job's own database, with the proof that the application uses it; gives its variables."""
+    database = database_of(card, view.policy)
+    branch = branch_of_job(ports, job, card, view.policy)
+    if database is None or branch is None:
+        return {}
+    prove_isolated(ports, database, branch, place, values)
+    sandboxed = ports.workspaces.room(place).sandbox is not None
+    return {"DATABASE_NAME": branch.name, "DATABASE_URL": url_for(branch, sandboxed=sandboxed)}
 
 
 def write_environment(ports: Ports, job: Job, place: Place, values: dict[str, str]) -> None:
-    """Pin the values in the job's record and in the tree's .agent-env, which git ignores."""
+    """Pin the values in the job's record and in the tree's .agent-env, which git ignores; both are the owner's to read."""
     _replace(ports.records.job(job.id) / "environment.json", json.dumps(values, indent=2, sort_keys=True))
     lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in sorted(values.items()))
-    _replace(place.path / ENV_FILE, lines)
+    room = ports.workspaces.room(place)
+    _replace(room.written / ENV_FILE, lines, mode=0o644)
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a file whole or not at all, and never through a link that an agent left there."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
-    with fresh.open("x", encoding="utf-8") as stream:
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
     fresh.replace(path)
 

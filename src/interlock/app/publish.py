@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlock.app.approvals import check_approved
 from interlock.app.base import View, fresh_view
 from interlock.core.gate.changes import Change
 from interlock.core.job.events import NewEvent
@@ -25,6 +26,7 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
     if isinstance(proof, Refusal):
         _verify_again(ports, job)
         return {"published": False}
+    check_approved(ports, view, job)
     _push(ports, view, job)
     with ports.records.lock("publish", wait=None):
         shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)

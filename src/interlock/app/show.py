@@ -7,26 +7,29 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from interlock.app.isolate import place_of
 from interlock.core.job.events import Event
-from interlock.core.job.lifecycle import Job
+from interlock.core.job.lifecycle import FINAL, Job
 from interlock.core.problems import Misuse
 from interlock.ports import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A job with everything on its record."""
+    """A job with everything on its record, and the paths that its tree has changed at this moment, while it is open."""
 
     job: Job
     evidence: tuple[Mapping[str, Any], ...]
     history: tuple[Mapping[str, Any], ...]
     record: str
+    changed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self.job) | {
             "evidence": list(self.evidence),
             "history": list(self.history),
             "record": self.record,
+            "changed": list(self.changed),
         }
 
 
@@ -49,7 +52,14 @@ def show(ports: Ports, slug: str) -> Shown:
         for number, row in ports.store.evidence(job.id)
     )
     history = tuple(_line(event) for event in ports.store.events(job.id))
-    return Shown(job=job, evidence=evidence, history=history, record=str(ports.records.job(job.id)))
+    record = str(ports.records.job(job.id))
+    return Shown(job=job, evidence=evidence, history=history, record=record, changed=_changed(ports, job))
+
+
+def _changed(ports: Ports, job: Job) -> tuple[str, ...]:
+    if job.state in FINAL or job.workspace is None or not ports.workspaces.exists(place_of(job)):
+        return ()
+    return ports.workspaces.changed(place_of(job))
 
 
 def _line(event: Event) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from interlock.app.beside import ended
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
-from interlock.ports import Ports
+from interlock.ports import Ports, Running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Status:
     train: TrainState | None
     missing: frozenset[str]
     alive: frozenset[str]
+    ended: Mapping[str, tuple[Running, ...]]
 
     @property
     def asked(self) -> tuple[Mapping[str, Any], ...]:
@@ -54,6 +56,8 @@ class Status:
             "head": job.head,
             "landed_commit": job.landed_commit,
             "held": job.held,
+            "level": job.level,
+            "services_ended": [{"name": each.name, "why": each.why} for each in self.ended.get(job.id, ())],
         }
 
     def _waits_for(self, job: Job) -> str | None:
@@ -74,7 +78,8 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
         for job in ordered
         if job.state is State.RUNNING and ports.runs.alive(ports.records.attempt(job.id, job.attempt))
     )
-    return Status(jobs=ordered, train=ports.store.train(), missing=missing, alive=alive)
+    dead = {job.id: found for job in ordered if job.state in OPEN and (found := ended(ports, job))}
+    return Status(jobs=ordered, train=ports.store.train(), missing=missing, alive=alive, ended=dead)
 
 
 def _job_question(job: Job) -> dict[str, Any]:

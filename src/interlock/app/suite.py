@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from interlock.core.contract.card import Check, Report
+from interlock.app.rooms import Furnished
+from interlock.core.contract.card import Check, Level, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
-from interlock.ports import Ports
+from interlock.ports import Ports, Room
 
 READER = 2
 """Counted up when reports are read in another way, so that no run is compared with one that was read before."""
@@ -19,17 +20,19 @@ READER = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where a suite runs: the commit and its tree, the environment, the folder of its logs, and the tree's folder.
+    """Where a suite runs: the commit and its tree, the level of the walls around it, the folder of its logs.
 
-    ``ready`` is a tree that was proven to equal the commit, or None for a fresh one; ``compared`` says that the
-    runs are only compared with, so that a red one is worth keeping: others are run again when they are asked for.
+    ``furnish`` gives a fresh room what its checks may have.  ``ready`` is the room of a tree that was proven to
+    equal the commit, or None for a fresh one; ``compared`` says that the runs are only compared with, so that a
+    red one is worth keeping: others are run again when they are asked for.
     """
 
     commit: str
     tree: str
-    env: Mapping[str, str]
+    level: Level
     logs: Path
-    ready: Path | None = None
+    furnish: Callable[[Room], Furnished]
+    ready: Room | None = None
     compared: bool = False
 
 
@@ -98,29 +101,33 @@ def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, C
         return runs | _run_in(ports, missing, bench, bench.ready)
     folder = bench.logs / f"tree-{bench.tree[:12]}"
     name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-    with ports.records.lock(f"tree-{name}", wait=None), ports.repo.fresh_tree(bench.commit, folder) as tree:
-        return runs | _run_in(ports, missing, bench, tree)
+    with (
+        ports.records.lock(f"tree-{name}", wait=None),
+        ports.workspaces.fresh(bench.commit, folder, bench.level) as room,
+    ):
+        return runs | _run_in(ports, missing, bench, room)
 
 
-def _run_in(ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, tree: Path) -> dict[str, CheckRun]:
+def _run_in(ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, room: Room) -> dict[str, CheckRun]:
     """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote."""
     runs: dict[str, CheckRun] = {}
+    around = bench.furnish(room)
     for check, key in checks:
         if check.run in runs:
             continue
         if runs:
-            _put_back(ports, bench, tree)
+            _put_back(ports, bench, room)
         ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
-        run = ports.checks.run(check, tree, bench.env, bench.logs / f"{key}.log")
+        run = ports.checks.run(check, around.room, around.env, bench.logs / f"{key}.log", around.redact)
         runs[check.run] = run
         _remember(ports, bench, key, run)
     if bench.ready is not None:
-        _put_back(ports, bench, tree)
+        _put_back(ports, bench, room)
     return runs
 
 
-def _put_back(ports: Ports, bench: Bench, tree: Path) -> None:
-    wrong = ports.repo.put_back(tree, bench.commit)
+def _put_back(ports: Ports, bench: Bench, room: Room) -> None:
+    wrong = ports.workspaces.put_back(room, bench.commit)
     if wrong:
         ports.narrate(f"checks {bench.commit[:12]}: a check changed {', '.join(wrong[:5])}; put back.")
 
@@ -138,5 +145,6 @@ def _key(check: Check, bench: Bench) -> str:
     report = check.report
     counted = bool(report and report.at_least)
     place = "task" if bench.ready else "fresh"
-    shape = [READER, check.run, report.junit if report else None, counted, check.timeout, place, bench.tree]
+    asked = report.junit if report else None
+    shape = [READER, check.run, asked, counted, check.timeout, place, bench.level, bench.tree]
     return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:24]

@@ -15,16 +15,21 @@ Phase = Literal["standing", "kept", "away", "returning"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """``kept``: its snapshot is on the record and its removal may be half done; ``returning``: so may its way back."""
+    """``kept``: its snapshot is on the record and its removal may be half done; ``returning``: so may its way back.
+
+    ``pending``: its database could not be released yet.
+    """
 
     phase: Phase
     snapshot: SnapshotTaken | None
+    pending: bool = False
 
 
 def trail_of(ports: Ports, job: Job) -> Trail:
     """What the history of a job says of its tree, and the last snapshot of it."""
     phase: Phase = "standing"
     snapshot: SnapshotTaken | None = None
+    pending = False
     for event in ports.store.events(job.id):
         if event.data.get("snapshot"):
             phase, snapshot = "kept", _snapshot(event.data)
@@ -34,7 +39,8 @@ def trail_of(ports: Ports, job: Job) -> Trail:
             phase = "standing"
         if event.data.get("cleaned"):
             phase = "away"
-    return Trail(phase=phase, snapshot=snapshot)
+            pending = bool(event.data.get("database_pending"))
+    return Trail(phase=phase, snapshot=snapshot, pending=pending)
 
 
 def kept(snapshot: SnapshotTaken) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import Any, Literal
 from interlock.app.base import View, card_file, fresh_view, landed_slugs, ready_card
 from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
-from interlock.app.isolate import ENV_FILE, environment_of, place_of
+from interlock.app.database import level_of
+from interlock.app.isolate import ENV_FILE, place_of
+from interlock.app.rooms import Wanted, furnish
 from interlock.app.suite import Bench, distinct, run_suite
 from interlock.core.contract.card import Card, Check
 from interlock.core.gate.accepted import excuse
@@ -84,7 +86,7 @@ def judge_now(ports: Ports, job: Job) -> Verification:
         raise Refused(_no_card(job))
     result = _judge(ports, view, job, found.card)
     if result.verdicts:
-        ports.store.add_evidence(_evidence(ports, view, replace(job, card_oid=found.oid), result))
+        ports.store.add_evidence(_evidence(view, replace(job, card_oid=found.oid), result))
     return result
 
 
@@ -162,8 +164,8 @@ def _judge(ports: Ports, view: View, job: Job, card: Card) -> Verification:
     violations = judge_scope(card, changes, protected_paths=view.policy.protected_paths)
     if violations:
         return Verification(passed=False, commit=head, tree=tree, violations=violations)
-    bench = _bench(ports, job, view, head, tree)
-    verdicts = run_suite(ports, checks_of(card, view), bench, _base_bench(ports, job))
+    bench = _bench(ports, job, view, card, head, tree)
+    verdicts = run_suite(ports, checks_of(card, view), bench, _base_bench(ports, job, view, card))
     verdicts = (
         *verdicts,
         *(judge_artifact(item.path, _artifact(ports, head, item.path, changes)) for item in card.artifacts),
@@ -185,21 +187,27 @@ def checks_of(card: Card, view: View) -> tuple[Check, ...]:
     return distinct((*view.task_class(card.class_name).checks, *card.checks))
 
 
-def _bench(ports: Ports, job: Job, view: View, commit: str, tree: str) -> Bench:
+def _bench(ports: Ports, job: Job, view: View, card: Card, commit: str, tree: str) -> Bench:
     place = place_of(job)
     caches = view.policy.caches
     ready = None
     if caches and ports.workspaces.exists(place):
         equal = ports.repo.equals_commit(place, commit, known=(ENV_FILE,), caches=caches)
-        ready = place.path if equal else None
-    logs = ports.records.job(job.id) / "checks"
-    return Bench(commit=commit, tree=tree, env=environment_of(ports, job), logs=logs, ready=ready)
+        ready = ports.workspaces.room(place) if equal else None
+    return replace(_base_bench(ports, job, view, card), commit=commit, tree=tree, ready=ready, compared=False)
 
 
-def _base_bench(ports: Ports, job: Job) -> Bench:
+def _base_bench(ports: Ports, job: Job, view: View, card: Card) -> Bench:
     logs = ports.records.job(job.id) / "checks"
-    tree = ports.repo.tree_of(job.base)
-    return Bench(commit=job.base, tree=tree, env=environment_of(ports, job), logs=logs, compared=True)
+    wanted = Wanted(job=job, card=card, policy=view.policy, record=logs)
+    return Bench(
+        commit=job.base,
+        tree=ports.repo.tree_of(job.base),
+        level=level_of(job),
+        logs=logs,
+        furnish=lambda room: furnish(ports, wanted, room),
+        compared=True,
+    )
 
 
 def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
@@ -216,7 +224,7 @@ def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
             violations=[violation.as_json() for violation in result.violations],
         )
         return
-    number = ports.store.add_evidence(_evidence(ports, view, job, result))
+    number = ports.store.add_evidence(_evidence(view, job, result))
     data = {"evidence": number, "checks": [verdict.as_json() for verdict in result.verdicts]}
     if result.passed:
         event = NewEvent(subject=job.id, step=f"verified:{job.rev}", kind="job.verified", data=data)
@@ -238,7 +246,7 @@ def _ask(rule: str) -> str:
     return f"{waive or 'Retry with a hypothesis'}, or mend the card on the default branch and decide --again, or abandon the job."
 
 
-def _evidence(ports: Ports, view: View, job: Job, result: Verification) -> Evidence:
+def _evidence(view: View, job: Job, result: Verification) -> Evidence:
     return Evidence(
         subject=job.id,
         attempt=job.attempt,
@@ -248,8 +256,8 @@ def _evidence(ports: Ports, view: View, job: Job, result: Verification) -> Evide
         card_oid=job.card_oid,
         policy_digest=view.policy_digest,
         place=result.place,
-        level=job.level or ports.workspaces.level,
-        same_user=True,
+        level=level_of(job),
+        same_user=level_of(job) != "sealed",
         verdicts=result.verdicts,
         waived=_waived(job, result),
     )

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from interlock.core.problems import Refusal, Refused
+
 
 def actor_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--as NAME``; the function gets ``actor``."""
@@ -24,6 +26,20 @@ def default_actor() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
+
+
+def refuse_inside_a_task(name: str) -> None:
+    """An agent cannot approve: refused where INTERLOCK_JOB says that this is one.  Raises Refused (approval)."""
+    if job := os.environ.get("INTERLOCK_JOB"):
+        raise Refused(
+            Refusal(
+                rule="approval",
+                what=f"{name} cannot be approved from inside a task.",
+                why=f"This command runs in the task {job}, and a person approves, not the agent that asks.",
+                would_change="Say it in a shell of your own, outside the task.",
+                holders=(job,),
+            )
+        )
 
 
 def as_owner(name: str, owners: Container[str]) -> str:

@@ -27,6 +27,9 @@ def command(face: Face, everything: bool) -> int:
         rows.append((job.slug, job.class_name, state, job.attempt, waits, since(job.since)))
     if rows:
         lines += table(rows, ("slug", "class", "state", "attempt", "waits for", "since"))
+    for job in now.jobs:
+        for each in now.ended.get(job.id, ()):
+            lines += [f"{job.slug}: the service {each.name} ended.", *(f"  | {line}" for line in each.why.splitlines())]
     if now.train:
         members = ", ".join(member.slug for member in now.train.members)
         lines.append(f"train {now.train.number}: {now.train.phase}: {members}")

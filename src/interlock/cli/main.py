@@ -32,11 +32,16 @@ MORE: Final = {
     "stop": ("cmd_stop", "End a job's agent and wait for a decision."),
     "resume": ("cmd_resume", "Go on with a job that waits, or whose folder is gone."),
     "logs": ("cmd_logs", "What a job's agent wrote."),
+    "up": ("cmd_up", "Render, migrate and start what a task needs around it; returns when it is ready."),
+    "down": ("cmd_down", "Stop a task's services."),
+    "shell": ("cmd_shell", "Enter a task, behind its own walls."),
+    "open": ("cmd_open", "Write a task's tree to a folder, for an editor."),
     "env": ("cmd_env", "The variables of a job's task."),
     "train": ("cmd_train", "Show, hold, add to and run the train."),
     "sign-off": ("cmd_sign_off", "Approve the combined result of the train."),
     "clean": ("cmd_clean", "Take a task's tree away, after a snapshot."),
     "restore": ("cmd_restore", "Bring a cleaned task back."),
+    "idle": ("cmd_idle", "Tasks in which nothing moved for days."),
 }
 VERBS: Final = {**DAY, **MORE}
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 RESUMED: Final = frozenset(
-    {"no-agent", "workspace-missing", "cancelled", "internal"}
+    {
+        "no-agent",
+        "workspace-missing",
+        "cancelled",
+        "internal",
+        "root",
+        "sandbox",
+        "secret",
+        "database",
+        "service",
+        "browser",
+    }
     | {"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"}
 )
 JUDGED_AGAIN: Final = frozenset(

@@ -94,6 +94,17 @@ RULES: Final[dict[str, str]] = {
     "tree-mismatch": "What would land is not what was tested.",
     "push-rejected": "The remote did not take the commit.",
     "no-remote": "There is no remote to land on.",
+    # isolation
+    "root": "Agents and checks are not run as root.",
+    "sandbox": "A sandbox cannot be made here, or not with what the task needs.",
+    "network": "A host may not be reached from the task.",
+    "gate": "The git gate did not take a push.",
+    "guard": "A command would destroy what is not the task's.",
+    "database": "The task's database cannot be made, found or taken away.",
+    "service": "A service did not become ready, or ended.",
+    "browser": "A browser profile cannot be made.",
+    "secret": "A secret cannot be handed out.",
+    "template": "A file cannot be rendered for the task.",
     # care
     "alive": "A process lives in the task's tree.",
     "unsaved": "Removing would lose work that is not kept elsewhere.",

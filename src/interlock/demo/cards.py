@@ -149,6 +149,7 @@ train:
     - run: {json.dumps(f"{python} -m pytest -q")}
       report: {{at_least: {WHOLE}}}
 environment: [PYTEST_DISABLE_PLUGIN_AUTOLOAD]
+sandbox: {{tools: [{json.dumps(str(AGENT))}]}}
 review_wip: 12
 """
 

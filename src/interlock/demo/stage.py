@@ -16,7 +16,10 @@ from interlock.host import commands
 
 SECONDS = 120.0
 REDIRECT = ("GIT_", "INTERLOCK_", "PYTEST_")
-OURS = frozenset({"INTERLOCK_PORT_REGISTRY"})
+OURS = frozenset({"INTERLOCK_PORT_REGISTRY", "INTERLOCK_ISOLATION", "INTERLOCK_AGENT_USER", "INTERLOCK_TOOLS"})
+ROOT = {"INTERLOCK_ROOT_AGENTS": "allow"}
+"""Where there is no sandbox, root's agents are refused; those of the demo are our own, and harmless."""
+
 QUICK = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 """Keeps the plug-ins of whoever runs the demo out of its test suite; the policy hands it on to checks."""
 
@@ -94,11 +97,15 @@ class Stage:
     def _env(self) -> dict[str, str]:
         """Ours without what would point git, pytest or interlock elsewhere, and with the demo's own git settings."""
         kept = {name: value for name, value in os.environ.items() if name in OURS or not name.startswith(REDIRECT)}
-        return kept | {
-            "GIT_CONFIG_GLOBAL": str(self.folder / "gitconfig"),
-            "GIT_TERMINAL_PROMPT": "0",
-            QUICK: "1",
-        }
+        return (
+            kept
+            | ROOT
+            | {
+                "GIT_CONFIG_GLOBAL": str(self.folder / "gitconfig"),
+                "GIT_TERMINAL_PROMPT": "0",
+                QUICK: "1",
+            }
+        )
 
 
 GITCONFIG = """\

@@ -38,6 +38,7 @@ def tell(stage: Stage) -> Result:
     """Play everything in the stage's empty folder.  Raises Broken when a command does not do what it should."""
     result = Result()
     _set_up(stage)
+    _look(stage)
     _admit(stage)
     _work(stage, result)
     _fill_the_class(stage, result)
@@ -68,6 +69,13 @@ def _set_up(stage: Stage) -> None:
         stage.say(f"  | {line}")
     for part in cards.PARTS:
         stage.say(f"  {part.slug:14} {part.class_name:15} its agent: {part.plays}")
+
+
+def _look(stage: Stage) -> None:
+    stage.title("How far are the tasks of this machine kept apart?")
+    doctor = stage.interlock("doctor").data
+    stage.say(f"  level {doctor['level']}: {doctor['covers']}.")
+    stage.say(f"  it does not cover {doctor['not_covered']}.")
 
 
 def _admit(stage: Stage) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from interlock.host import detach, locks, logs, tree
 from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER, Cap
+from interlock.host.sandbox import identity
 from interlock.host.text import last_lines
 from interlock.ports import End, Launch
 
@@ -43,7 +44,7 @@ class HostRuns:
 
         Safe to call from several processes at once: one run comes of it.  What was written down to be started goes
         before ``launch``.  Raises OSError when the folder cannot be used, LockHeld when another caller hangs for a
-        minute and a half.
+        minute and a half, Refused (root) when an agent would run as root without a sandbox.
         """
         folder.mkdir(parents=True, exist_ok=True)
         end = self._follow(Folder(folder), _spec(launch, contain=self._contain))
@@ -140,6 +141,8 @@ def _is_ordered(place: Folder, order: Spec | None) -> bool:
         return True
     if order is None:
         return False
+    if order.sandbox is None:
+        identity.refuse_root()
     place.write_spec(order)
     return True
 
@@ -169,10 +172,19 @@ def _spec(launch: Launch, *, contain: bool) -> Spec:
         stdin=launch.stdin,
         wall=launch.wall,
         idle=launch.idle,
-        spool=launch.env.get("INTERLOCK_SPOOL"),
+        spool=_spool(launch),
         attempt=int(number) if number.isdigit() else 0,
         contain=contain,
+        sandbox=launch.sandbox,
+        redact=launch.redact,
     )
+
+
+def _spool(launch: Launch) -> str | None:
+    """The spool as this machine names it: in a sandbox the environment says how it is called inside."""
+    named = launch.env.get("INTERLOCK_SPOOL")
+    binds = launch.sandbox.binds if launch.sandbox is not None else ()
+    return next((bind.source for bind in binds if bind.target == named), named)
 
 
 def _end(shape: dict[str, Any]) -> End:

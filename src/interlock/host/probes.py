@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interlock.core.problems import InterlockError
-from interlock.host import namespace
+from interlock.host import environment, namespace
+from interlock.host.sandbox import identity, landlock, toolchains
+from interlock.host.sandbox.probe import Probe, probe
 
 
 def machine_probes() -> tuple[tuple[str, bool, Callable[[], str]], ...]:
@@ -20,6 +22,11 @@ def machine_probes() -> tuple[tuple[str, bool, Callable[[], str]], ...]:
         ("bash", True, _bash),
         ("sqlite", True, _sqlite),
         ("ports on IPv6 and IPv4", False, _dual_stack),
+        ("sandbox", False, _sandbox),
+        ("overlay", False, _overlay),
+        ("landlock", False, _landlock),
+        ("tools inside", False, _tools),
+        ("sockets of this machine", False, _sockets),
         ("agents run as a normal user", False, _user),
     )
 
@@ -63,10 +70,89 @@ def _dual_stack() -> str:
     return "One probe sees listeners of both families."
 
 
-def _user() -> str:
-    if os.geteuid() == 0:
+def _probe() -> Probe:
+    return probe(identity.default_user())
+
+
+def _sandbox() -> str:
+    found = _probe()
+    if not found.ok:
+        raise InterlockError(f"No sandbox can be made here, so tasks cannot be sealed. {found.why}", hint=found.fix)
+    return f"Tasks can be sealed, through {found.bwrap}."
+
+
+def _overlay() -> str:
+    found = _probe()
+    if not found.overlay:
+        raise InterlockError(f"A task's tree is copied, for layers cannot be mounted. {found.why}", hint=found.fix)
+    return "A task's tree is layers over a warm base, made in constant time."
+
+
+def _landlock() -> str:
+    found = _probe().landlock
+    if found < landlock.LEAST:
         raise InterlockError(
-            "Interlock runs as root here, and so do its agents: at this level nothing holds them.",
-            hint="Run it as a user of its own.",
+            "The kernel has no Landlock, the second wall inside a sandbox.",
+            hint="Use Linux 5.19 or later with landlock among its security modules (lsm=).",
         )
-    return f"Agents run as uid {os.geteuid()}."
+    return f"Landlock {found} stands inside each sandbox as a second wall."
+
+
+def _tools() -> str:
+    """PATH as it is inside: what stands elsewhere is not found there unless the policy names it."""
+    entries = [
+        entry for entry in os.environ.get("PATH", "").split(":") if entry.startswith("/") and Path(entry).is_dir()
+    ]
+    shown = environment.visible(":".join(entries), toolchains.tools())
+    hidden = [entry for entry in dict.fromkeys(entries) if entry not in shown]
+    if not hidden:
+        return "Every entry of PATH is seen in a sandbox."
+    return f"Not seen in a sandbox unless the policy names the tool under sandbox.tools: {', '.join(hidden)}."
+
+
+_SOCKETS = (
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/containerd/containerd.sock",
+    "/run/dbus/system_bus_socket",
+    "/tmp/.X11-unix/X0",  # noqa: S108 - looked at, not made
+)
+_SOCKETS_NAMED = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "DOCKER_HOST")
+
+
+def _sockets() -> str:
+    """Sockets through which a process of this user has more rights than its own (case SB-04)."""
+    named = [(name, os.environ[name]) for name in _SOCKETS_NAMED if os.environ.get(name)]
+    places = {os.path.realpath(path): path for path in _SOCKETS}
+    places |= {os.path.realpath(_path_of(value)): f"{name} ({_path_of(value)})" for name, value in named}
+    reached = [told for path, told in places.items() if _is_reached(path)]
+    if not reached:
+        return "No agent of keys, container engine or desktop listens where a task could reach it."
+    return f"Tasks at level worktree reach {', '.join(reached)}; sealed ones reach none that the policy does not name."
+
+
+def _path_of(value: str) -> str:
+    """The file in a variable such as unix:path=/run/user/1000/bus,guid=… or unix:///run/docker.sock."""
+    return value.partition("path=")[2].partition(",")[0] or value.removeprefix("unix://").partition(":")[0]
+
+
+def _is_reached(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probing:
+        probing.settimeout(0.2)
+        try:
+            probing.connect(path)
+        except (OSError, ValueError):
+            return False
+    return True
+
+
+def _user() -> str:
+    if os.geteuid() != 0:
+        return f"Agents run as uid {os.geteuid()}."
+    if not _probe().ok:
+        raise InterlockError(
+            "Interlock runs as root here, and without a sandbox its agents would too: they are refused.",
+            hint=f"Run it as a user of its own, or set {identity.ALLOW}=allow for a machine that holds nothing else.",
+        )
+    return f"Interlock is root; sealed agents run as uid {identity.default_user()}, and others are refused."

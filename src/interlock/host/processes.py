@@ -1,7 +1,7 @@
 """Runs one long process to its end under limits, with all that comes of it; what the run was for is the caller's.
 
-The command lives below a keeper: pid 1 of a pid namespace where one can be had, a subreaper elsewhere.  When its
-starter dies, by whatever signal, the keeper ends everything.
+The command lives below a keeper: pid 1 of a sandbox or of a pid namespace where one can be had, a subreaper
+elsewhere.  When its starter dies, by whatever signal, the keeper ends everything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import secrets
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,17 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from interlock.host import keeper, namespace, tree
+from interlock.core.problems import Refused
+from interlock.core.sandbox import Sandbox
+from interlock.host import holders, keeper, tree
+from interlock.host.holders import Holder
 from interlock.host.ladder import Ladder, Limits
 from interlock.host.logs import Cap, Log
+from interlock.host.redact import Redactor
 
 __all__ = ["MARKER", "Cap", "Ended", "Limits", "Started", "run"]
 
 MARKER: Final = "INTERLOCK_RUN"
 """The variable that every process of a run inherits, with a value of its own for each run."""
 
-_ROOT: Final = str(Path(__file__).resolve().parent.parent.parent)
-_KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from interlock.host.keeper import main; main()"
 _TICK: Final = 0.1
 _CHUNK: Final = 1 << 18
 _PIPE: Final = 1 << 20
@@ -44,7 +45,7 @@ class Ended:
     ``how`` is ``exited``, ``signalled``, ``wall-limit``, ``idle-limit``, ``failed-to-start``, ``interrupted`` (its
     keeper was killed) or the word that ``ask`` gave.  ``exit_code`` is None unless the command ended by itself with
     one.  ``leftovers`` were alive after the command and were ended: ``pid name``.  ``namespace`` tells whether a
-    pid namespace held it; ``written`` counts all bytes, ``cut`` tells that not all were kept.
+    sandbox or a pid namespace held it; ``written`` counts all bytes, ``cut`` tells that not all were kept.
     """
 
     how: str
@@ -77,22 +78,46 @@ def run(
     ask: Callable[[], str | None] = lambda: None,
     started: Callable[[Started], None] | None = None,
     contain: bool = True,
+    sandbox: Sandbox | None = None,
+    redact: tuple[str, ...] = (),
 ) -> Ended:
     """Run a command in a session of its own, its output in ``log``, until it and all it started are gone.
 
-    Takes the exact environment (a marker is added), standard input as bytes or none, and the limits.  ``ask`` is
-    called about ten times a second; a word from it ends the run.  Raises OSError when the log cannot be written;
-    nothing is left running then either.
+    Takes the exact environment (a marker is added), standard input as bytes or none, and the limits.  With a
+    ``sandbox`` it runs within those walls, at ``/ws`` and not in ``cwd``, and its environment names paths as they
+    are inside.  The texts of ``redact`` do not reach the log.  ``ask`` is called about ten times a second; a word
+    from it ends the run.  Raises OSError when the log cannot be written; nothing is left running then either.
     """
     if word := ask():
         return Ended(how=word, exit_code=None, seconds=0.0, message="It was ended before it began.")
-    words = namespace.prefix() if contain else None
-    output = Log(log, cap or Cap())
+    output = _Output(Log(log, cap or Cap()), redact)
+    run = _Run(output, limits or Limits(), ask, started)
     try:
-        with _input(stdin) as source:
-            return _Run(output, words, limits or Limits(), ask, started).go(argv, dict(env), cwd, source)
+        with _input(stdin) as source, holders.holder(sandbox, log.parent, cwd, contain=contain) as holder:
+            return run.go(argv, dict(env), holder, source)
+    except Refused as refused:
+        return run.refused(f"{refused} {refused.refusal.why}")
     finally:
         output.close()
+
+
+class _Output:
+    """The log, without the secrets."""
+
+    def __init__(self, log: Log, secrets: tuple[str, ...]) -> None:
+        self._redactor = Redactor(secret.encode("utf-8", "surrogateescape") for secret in secrets)
+        self.log = log
+
+    def write(self, data: bytes) -> None:
+        if clean := self._redactor.feed(data):
+            self.log.write(clean)
+
+    def close(self) -> None:
+        try:
+            if rest := self._redactor.end():
+                self.log.write(rest)
+        finally:
+            self.log.close()
 
 
 def _input(stdin: bytes | None) -> IO[bytes]:
@@ -109,14 +134,13 @@ class _Run:
 
     def __init__(
         self,
-        output: Log,
-        words: tuple[str, ...] | None,
+        output: _Output,
         limits: Limits,
         ask: Callable[[], str | None],
         started: Callable[[Started], None] | None,
     ) -> None:
-        self._log = output
-        self._words = words
+        self._output = output
+        self._holder: Holder | None = None
         self._ladder = Ladder(limits)
         self._ask = ask
         self._on_start = started
@@ -126,11 +150,12 @@ class _Run:
         self._up = False
         self._leftovers: tuple[str, ...] = ()
 
-    def go(self, argv: Sequence[str], env: dict[str, str], cwd: Path, source: IO[bytes]) -> Ended:
+    def go(self, argv: Sequence[str], env: dict[str, str], holder: Holder, source: IO[bytes]) -> Ended:
         marker = env.setdefault(MARKER, secrets.token_hex(8))
         order = keeper.packed(list(argv), env)
+        self._holder = holder
         try:
-            self._spawn(cwd, source, marker)
+            self._spawn(holder, source, marker)
         except OSError as fault:
             return self._ended("failed-to-start", f"{fault.strerror}: {fault.filename}")
         try:
@@ -141,21 +166,23 @@ class _Run:
             self._finish(marker)
         return self._result(argv)
 
-    def _spawn(self, cwd: Path, source: IO[bytes], marker: str) -> None:
+    def refused(self, why: str) -> Ended:
+        """The end of a run that was not begun, because nothing could hold it."""
+        return self._ended("failed-to-start", why)
+
+    def _spawn(self, holder: Holder, source: IO[bytes], marker: str) -> None:
         control, self._control = os.pipe()
         self._news, status = os.pipe()
         self._out, out = os.pipe()
-        mode = "namespace" if self._words else "subreaper"
-        keeper_argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _KEEPER, _ROOT, str(control), str(status), mode]
         try:
             self._keeper = subprocess.Popen(
-                [*(self._words or ()), *keeper_argv],
+                holder.argv(control, status),
                 env={MARKER: marker},
-                cwd=cwd,
+                cwd=holder.cwd,
                 stdin=source,
                 stdout=out,
                 stderr=out,
-                pass_fds=(control, status),
+                pass_fds=(control, status, *holder.descriptors),
                 start_new_session=True,
             )
         except OSError:
@@ -182,6 +209,9 @@ class _Run:
                             return
                     elif not self._copy():
                         selector.unregister(self._out)
+                if self._keeper.poll() is not None:
+                    self._hear()
+                    return  # the first of the processes was shot: closing the pipe ends the others
                 self._climb()
 
     def _copy(self) -> bool:
@@ -191,7 +221,7 @@ class _Run:
         except BlockingIOError:
             return True
         if data:
-            self._log.write(data)
+            self._output.write(data)
             self._ladder.heard()
         return bool(data)
 
@@ -220,23 +250,24 @@ class _Run:
     def _started(self) -> None:
         self._up = True
         if self._on_start is not None:
-            below = tree.descendants(self._keeper.pid)
-            depth = 1 if self._words else 0
-            self._on_start(
-                Started(process=below[depth] if len(below) > depth else None, namespace=self._words is not None)
-            )
+            below = self._below()
+            self._on_start(Started(process=below[0] if below else None, namespace=self._is_held))
+
+    @property
+    def _is_held(self) -> bool:
+        return self._holder is not None and self._holder.namespace
+
+    def _below(self) -> tuple[tree.Identity, ...]:
+        """The command's processes, the nearest first."""
+        return self._holder.commands(self._keeper.pid) if self._holder is not None else ()
 
     def _climb(self) -> None:
         """Do what the ladder says is due: a signal, or naming who is left."""
         for due in self._ladder.due(self._ask):
             if due == "name":
-                self._leftovers = self._left()
+                self._leftovers = tuple(tree.label(who) for who in self._below())
             else:
                 self._order(due)
-
-    def _left(self) -> tuple[str, ...]:
-        below = tree.descendants(self._keeper.pid)
-        return tuple(tree.label(who) for who in (below[1:] if self._words else below))
 
     def _order(self, word: str) -> None:
         with suppress(BrokenPipeError):
@@ -264,7 +295,7 @@ class _Run:
         rest = _PIPE
         with suppress(BlockingIOError):
             while rest > 0 and (data := os.read(self._out, _CHUNK)):
-                self._log.write(data)
+                self._output.write(data)
                 rest -= len(data)
 
     def _result(self, argv: Sequence[str]) -> Ended:
@@ -287,9 +318,9 @@ class _Run:
             exit_code=os.WEXITSTATUS(self._status or 0) if exited else None,
             seconds=time.monotonic() - self._began,
             leftovers=self._leftovers,
-            namespace=self._words is not None,
-            written=self._log.written,
-            cut=self._log.cut,
+            namespace=self._is_held,
+            written=self._output.log.written,
+            cut=self._output.log.cut,
             message=message,
         )
 

@@ -62,3 +62,13 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
+
+
+def inner_pid(pid: int) -> int | None:
+    """The number that a process has in its own pid namespace; None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            line = next((line for line in file if line.startswith(b"NSpid:")), b"")
+    except OSError:
+        return None
+    return int(line.split()[-1]) if line else None

@@ -81,6 +81,8 @@ class _Attempt:
             ask=self._ask,
             started=self._folder.write_started,
             contain=spec.contain,
+            sandbox=spec.sandbox,
+            redact=spec.redact,
         )
 
     def _ask(self) -> str | None:

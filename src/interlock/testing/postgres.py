@@ -19,6 +19,7 @@ import psutil
 from interlock.host import commands
 
 PREFIX: Final = "ilk-pg-"
+_MEMORY: Final = "/dev/shm"  # noqa: S108 -- the folder is made by mkdtemp
 NOBODY: Final = 65534  # the uid that a server of root runs as: PostgreSQL refuses to run as root
 _OWNER: Final = "owner"
 _ENV: Final = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
@@ -36,51 +37,57 @@ class PostgresServer:
 
     folder: Path
     programs: Path
+    password: str = ""
 
     @classmethod
-    def start(cls, *, durable: bool = False) -> Self:
+    def start(cls, *, durable: bool = False, password: str = "", quick: bool = False) -> Self:
         """A fresh server behind a socket in a short folder, under another user when started by root.
 
-        Takes ``durable`` for one that waits for the disk, as a real one does.  Servers whose starter was killed
-        are ended first.  Raises Unavailable.
+        Takes ``durable`` for one that waits for the disk, as a real one does, and the ``password`` of its
+        administrator: every role then needs its own, and without one nobody does.  A ``quick`` one is in memory.
+        Servers whose starter was killed are ended first.  Raises Unavailable.
         """
         programs = find_programs()
         sweep(programs)
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder()))
+        folder = Path(
+            tempfile.mkdtemp(prefix=PREFIX, dir=_MEMORY if quick and os.access(_MEMORY, os.W_OK) else _short_folder())
+        )
         (folder / _OWNER).write_text(_self())
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
-        server = cls(folder, programs)
+        server = cls(folder, programs, password)
         try:
             server._run(
                 "initdb",
                 "--pgdata",
                 server._data,
                 "--username=interlock",
-                "--auth=trust",
+                *server._logins(),
                 "--encoding=UTF8",
                 "--no-locale",
                 "--no-sync",
             )
-            options = f"-c listen_addresses= -c unix_socket_directories={folder}" + ("" if durable else " -c fsync=off")
-            server._run(
-                "pg_ctl",
-                "--pgdata",
-                server._data,
-                "--wait",
-                "--log",
-                str(folder / "log"),
-                "--options",
-                options,
-                "start",
-            )
+            server.go_on(durable=durable)
         except BaseException:
             server.stop()
             raise
         return server
 
     def url(self, database: str) -> str:
-        return f"postgresql://interlock@/{database}?host={self.folder}"
+        word = f":{self.password}" if self.password else ""
+        return f"postgresql://interlock{word}@/{database}?host={self.folder}"
+
+    def go_on(self, *, durable: bool = False) -> None:
+        """Start it again after ``halt``.  Raises Unavailable."""
+        options = f"-c listen_addresses= -c unix_socket_directories={self.folder}" + (
+            "" if durable else " -c fsync=off"
+        )
+        given = ("--pgdata", self._data, "--wait", "--log", str(self.folder / "log"), "--options", options)
+        self._run("pg_ctl", *given, "start")
+
+    def halt(self) -> None:
+        """End it as a crash would, with its data where it is, until ``go_on``.  Raises Unavailable."""
+        self._run("pg_ctl", "--pgdata", self._data, "--wait", "--mode=immediate", "stop")
 
     def new_database(self) -> str:
         """The URL of a database that nobody else uses."""
@@ -107,6 +114,15 @@ class PostgresServer:
     def _data(self) -> str:
         return str(self.folder / "data")
 
+    def _logins(self) -> tuple[str, ...]:
+        if not self.password:
+            return ("--auth=trust",)
+        secret = self.folder / "initial"
+        secret.write_text(self.password)
+        if os.geteuid() == 0:
+            os.chown(secret, NOBODY, NOBODY)
+        return "--auth=scram-sha-256", f"--pwfile={secret}"
+
     def _run(self, program: str, *arguments: str) -> None:
         done = _command(self.programs, program, arguments)
         if done.code != 0:
@@ -130,7 +146,7 @@ def find_programs() -> Path:
 
 def sweep(programs: Path) -> None:
     """End servers of tests that were killed: those whose starter, told by pid and start time, lives no more."""
-    for folder in Path(_short_folder()).glob(f"{PREFIX}*"):
+    for folder in (*Path(_short_folder()).glob(f"{PREFIX}*"), *Path(_MEMORY).glob(f"{PREFIX}*")):
         try:
             owner = (folder / _OWNER).read_text()
         except OSError:

@@ -30,11 +30,23 @@ class World:
     """A temporary folder with ``remote.git``, ``repo`` and a home of its own; nothing ambient reaches its commands."""
 
     root: Path
+    level: str = "worktree"
 
     @classmethod
-    def make(cls, root: Path, *, branch: str = "main", policy: str | None = None, caps: str | None = None) -> World:
-        """Make remote and clone, with a policy whose full check is ``true`` and nobody's sign-off is asked."""
-        world = cls(root)
+    def make(
+        cls,
+        root: Path,
+        *,
+        branch: str = "main",
+        policy: str | None = None,
+        caps: str | None = None,
+        level: str = "worktree",
+    ) -> World:
+        """Make remote and clone, with a policy whose full check is ``true`` and nobody's sign-off is asked.
+
+        ``level`` is the best isolation level that tasks get.
+        """
+        world = cls(root, level)
         (root / "home").mkdir(parents=True)
         world.git("init", "-q", "--bare", "-b", branch, str(world.remote), at=root)
         world.git("init", "-q", "-b", branch, str(world.repo), at=root)
@@ -65,6 +77,8 @@ class World:
             "GIT_COMMITTER_NAME": "Ana",
             "GIT_COMMITTER_EMAIL": "ana@example.invalid",
             "INTERLOCK_PORT_REGISTRY": str(self.root / "ports"),
+            "INTERLOCK_ISOLATION": self.level,
+            **({"INTERLOCK_ROOT_AGENTS": "allow"} if os.geteuid() == 0 and self.level == "worktree" else {}),
         }
 
     def git(self, *words: str, at: Path | None = None) -> str:

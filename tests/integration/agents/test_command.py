@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.integration.host.boxes import Box, a_box
 
 from interlock.adapters.agents.command import CommandAgents
 from interlock.core.contract.card import AgentChoice, Budget, Card, Check
 from interlock.core.problems import Refused
+from interlock.core.sandbox import Host, Sandbox
+from interlock.host import spool
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch, Place
+from interlock.ports import Launch, Room
 
 PROMPT = "Do 'this' and \"that\".\n$HOME `id`; rm -rf /\nGrüße"
 
@@ -33,9 +37,9 @@ def card(**agent: object) -> Card:
 def launch(tmp_path: Path, one: Card, prompt: str = PROMPT, **values: str) -> Launch:
     tree = tmp_path / "tree"
     tree.mkdir(exist_ok=True)
-    place = Place(path=tree, branch="agent/a", base="0" * 40)
+    room = Room(path=tree, written=tree)
     env = {"INTERLOCK_JOB": "j1", "APP_PORT": "3010", "INTERLOCK_ATTEMPT_NUMBER": "1", **values}
-    return CommandAgents().launch(one, prompt, place, env, tmp_path / "attempts" / "1")
+    return CommandAgents().launch(one, prompt, room, env, tmp_path / "attempts" / "1")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,9 @@ def test_the_environment_is_the_list_and_the_tasks_own(tmp_path: Path, monkeypat
 def test_our_python_does_not_hide_the_projects(tmp_path: Path) -> None:
     (tmp_path / "attempts" / "1").mkdir(parents=True)
     first, _, _ = launch(tmp_path, card()).env["PATH"].partition(":")
-    assert [path.name for path in Path(first).iterdir()] == ["interlock-task"]
+    names = {path.name for path in Path(first).iterdir()}
+    assert "interlock-task" in names
+    assert not [name for name in names if name.startswith(("python", "pip", "pytest", "activate"))]
     assert subprocess.run([f"{first}/interlock-task", "--help"], env={}, capture_output=True).returncode == 0
 
 
@@ -106,3 +112,71 @@ def test_a_prompt_too_long_for_an_argument_is_refused_and_not_cut(tmp_path: Path
 def test_doing_it_again_is_the_same_launch(tmp_path: Path) -> None:
     (tmp_path / "attempts" / "1").mkdir(parents=True)
     assert launch(tmp_path, card()) == launch(tmp_path, card())
+
+
+# ---------------------------------------------------------------- in a sandbox
+SCRIPT = """
+interlock-task note hello
+interlock-task attach work.txt
+echo $INTERLOCK_TREE $INTERLOCK_SPOOL $INTERLOCK_PROMPT_FILE $HOME $(pwd) $(command -v interlock-task)
+cat $INTERLOCK_PROMPT_FILE; echo
+test -z "$TMPDIR" && ! touch $INTERLOCK_PROMPT_FILE 2>/dev/null && echo fixed
+"""
+
+
+@pytest.fixture
+def box() -> Iterator[Box]:
+    with a_box() as made:
+        yield made
+
+
+def inside(box: Box, one: Card, *, sandbox: Sandbox | None = None, **values: str) -> Launch:
+    room = Room(path=box.root / "tree", written=box.root / "tree", sandbox=sandbox or box.sandbox)
+    spool = box.root / "spool"
+    spool.mkdir(exist_ok=True)
+    (spool / "card.json").write_text("{}")
+    env = {"INTERLOCK_JOB": "j1", "INTERLOCK_ATTEMPT_NUMBER": "1", "INTERLOCK_SPOOL": str(spool), **values}
+    return CommandAgents().launch(one, PROMPT, room, env, box.root / "attempt")
+
+
+def test_an_agent_in_a_sandbox_knows_paths_as_they_are_there(box: Box) -> None:
+    (box.root / "tree" / "work.txt").write_text("work")
+    end = HostRuns().run(box.root / "attempt", inside(box, card(command=SCRIPT)))
+    assert (end.how, end.exit_code) == ("exited", 0), end
+    lines = (box.root / "attempt" / "output.log").read_text().splitlines()
+    paths = (
+        "/ws /run/interlock/spool /run/interlock/attempt/prompt.md /home/agent /ws /run/interlock/bin/interlock-task"
+    )
+    assert lines[2] == paths
+    assert "\n".join(lines[3:-1]) == PROMPT.rstrip("\n")
+    assert lines[-1] == "fixed"
+    said = spool.read(box.root / "spool", 1)
+    assert [(each["verb"], each["text"]) for each in said] == [("note", "hello"), ("attach", "work.txt")]
+    (kept,) = (box.root / "spool" / "1" / "files").iterdir()
+    assert kept.read_text() == "work"
+
+
+def test_an_agent_in_a_sandbox_can_stop_itself(box: Box) -> None:
+    order = inside(box, card(command="interlock-task stop --reason 'no way on'; sleep 600"))
+    assert HostRuns().run(box.root / "attempt", order).how == "stopped"
+
+
+def test_the_environment_in_a_sandbox_inherits_nothing_of_this_machine(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_SECRET_ACCESS_KEY", "SSL_CERT_FILE", "TMPDIR", "WANTED"):
+        monkeypatch.setenv(name, "x")
+    env = inside(box, card(), INTERLOCK_PASS="WANTED", APP_PORT="3010").env
+    assert not {"AWS_SECRET_ACCESS_KEY", "SSL_CERT_FILE", "TMPDIR"} & env.keys()
+    assert (env["WANTED"], env["APP_PORT"], env["TERM"], env["HOME"]) == ("x", "3010", "dumb", "/home/agent")
+    assert not [value for value in env.values() if str(box.root) in value]
+
+
+def test_the_way_to_the_proxy_is_in_the_environment_where_there_is_one(box: Box) -> None:
+    assert "HTTPS_PROXY" not in inside(box, card()).env
+    sandbox = replace(box.sandbox, hosts=(Host(name="example.org"),))
+    assert inside(box, card(), sandbox=sandbox).env["HTTPS_PROXY"] == "http://127.0.0.1:3128"
+
+
+def test_doing_it_again_in_a_sandbox_is_the_same_launch(box: Box) -> None:
+    assert inside(box, card()) == inside(box, card())

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.integration.host.boxes import Box, a_box
 
 from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
+from interlock.core.problems import Refused
+from interlock.ports import Room
 
 ENV = {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -37,7 +41,9 @@ class Bench:
 
     def run(self, run: str, report: Report | None = None, **more: float) -> CheckRun:
         check = Check(run=run, report=report, **more)  # type: ignore[arg-type]
-        return CheckRunner().run(check, self.tree, ENV, self.record / "checks" / "one.log")
+        return CheckRunner().run(
+            check, Room(path=self.tree, written=self.tree), ENV, self.record / "checks" / "one.log"
+        )
 
     def judge(self, run: str, report: Report | None = None, **more: float) -> Verdict:
         check = Check(run=run, report=report, **more)  # type: ignore[arg-type]
@@ -202,3 +208,97 @@ def test_the_verdict_goes_to_json_and_back_to_a_person(bench: Bench) -> None:
     assert shape["named"] == ["test_a::test_one"]
     assert "assert False" in shape["tail"]
     assert replace(bench.run("true"), cached=True).cached
+
+
+# ---------------------------------------------------------------- in a sandbox
+@pytest.fixture
+def box() -> Iterator[Box]:
+    with a_box() as made:
+        yield made
+
+
+def inside(box: Box, run: str, report: Report | None = None, *, layered: bool = False, **more: object) -> CheckRun:
+    written = box.root / "both" / "up" if layered else box.root / "tree"
+    room = Room(path=box.root / "tree", written=written, sandbox=box.layered if layered else box.sandbox)
+    record = box.root / "interlock" / "jobs" / "j1" / "checks"
+    return CheckRunner().run(Check(run=run, report=report), room, {"APP_PORT": "3010"}, record / "one.log", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root is refused.")
+def test_without_a_sandbox_root_runs_no_check(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INTERLOCK_ROOT_AGENTS", raising=False)
+    with pytest.raises(Refused) as caught:
+        bench.run("touch ran")
+    assert caught.value.refusal.rule == "root"
+    assert not (bench.tree / "ran").exists()
+
+
+def test_a_check_in_a_sandbox_runs_at_ws_and_sees_nothing_else(box: Box) -> None:
+    run = inside(box, f"pwd; echo $APP_PORT; ls {box.root} 2>&1 || true; touch made")
+    assert run.exit_code == 0
+    assert run.tail.startswith("/ws\n3010\nls: cannot access")
+    assert (box.root / "tree" / "made").exists()
+    assert run.log == "checks/one.log"
+
+
+def test_an_injected_report_comes_out_of_a_sandbox(box: Box) -> None:
+    fake = box.root / "tree" / "pytest"
+    fake.write_text(FAKE_PYTEST)
+    fake.chmod(0o755)
+    run = inside(box, "PATH=/ws:$PATH pytest -q")
+    assert (run.exit_code, run.report_fault) == (0, None), run.tail
+    assert run.report is not None
+    assert run.report.ran == 1
+    again = inside(box, "PATH=/ws:$PATH NO_REPORT=1 pytest -q")
+    assert again.report is None
+    assert again.report_fault is not None
+    assert again.report_fault[0] == "no-report"
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_a_declared_report_is_read_where_the_tree_is_written(box: Box, layered: bool) -> None:
+    text = '<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>'
+    old = box.root / "lower" / "out"
+    old.mkdir()
+    (old / "r.xml").write_text(text)
+    box.own()
+    report = Report(junit="out/r.xml")
+    run = inside(box, f"mkdir -p out; echo '{text}' > out/r.xml", report, layered=layered)
+    assert run.report is not None
+    # Neither the report of the run before nor one of a layer below is this run's.
+    assert inside(box, "true", report, layered=layered).report_fault == (
+        "no-report",
+        "The check wrote no report to out/r.xml.",
+    )
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_a_report_that_is_a_link_is_not_followed(box: Box, layered: bool) -> None:
+    secret = box.root / "secret.xml"
+    secret.write_text('<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>')
+    run = inside(box, f"ln -s {secret} r.xml", Report(junit="r.xml"), layered=layered)
+    assert run.report is None
+    assert run.report_fault is not None
+    assert run.report_fault[0] == "bad-report"
+
+
+def test_secrets_are_neither_in_the_log_nor_in_what_is_told_of_a_check(box: Box) -> None:
+    run = inside(box, "echo hunter2-hunter2; false", redact=("hunter2-hunter2",))
+    assert (run.tail, run.exit_code) == ("[redacted]", 1)
+    assert "hunter2" not in (box.root / "interlock" / "jobs" / "j1" / "checks" / "one.log").read_text()
+
+
+def test_a_check_in_a_sandbox_has_its_limit_and_its_leftovers(box: Box) -> None:
+    room = Room(path=box.root / "tree", written=box.root / "tree", sandbox=box.sandbox)
+    run = CheckRunner().run(Check(run="echo on; sleep 600", timeout=0.4), room, {}, box.log)
+    assert (run.timed_out, run.exit_code) == (True, None)
+    run = CheckRunner().run(Check(run="sleep 600 & exit 0"), room, {}, box.log)
+    assert [label.split()[1] for label in run.leftovers] == ["sleep"]
+
+
+FAKE_PYTEST = """#!/bin/sh
+for word; do
+  case $word in --junitxml=*) to=${word#--junitxml=};; esac
+done
+test -n "$NO_REPORT" || echo '<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>' > "$to"
+"""

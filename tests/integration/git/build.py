@@ -104,7 +104,12 @@ def place(made: World, slug: str = "t", job: str = "job1", repo: GitRepo | None 
     repo = repo or made.repo()
     base = repo.refresh()
     trees = made.trees(repo)
-    return trees.create(job, slug, base.oid, trees.path_for(slug, job))
+    return trees.create(placed(trees, slug, job, base.oid), slug)
+
+
+def placed(trees: Worktrees, slug: str, job: str, base: str, path: Path | None = None) -> Place:
+    """Where a task's tree is to be made, as dispatch says it."""
+    return Place(path=path or trees.path_for(slug, job), branch=f"agent/{slug}", base=base, job=job)
 
 
 def work(repo: GitRepo, where: Place, *, message: str = "work", keep: str = "refs/interlock/kept/j/1") -> Work:

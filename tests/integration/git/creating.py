@@ -12,6 +12,7 @@ from pathlib import Path
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
+from interlock.ports import Place
 
 
 def create(top: Path, number: int) -> str | None:
@@ -22,7 +23,7 @@ def create(top: Path, number: int) -> str | None:
         path = trees.path_for(f"s{number}", f"j{number}")
         base = repo.last_base().oid
         trees.check_free(f"s{number}", path)
-        trees.create(f"j{number}", f"s{number}", base, path)
+        trees.create(Place(path=path, branch=f"agent/s{number}", base=base, job=f"j{number}"), f"s{number}")
     except Exception as fault:  # noqa: BLE001 - the test shows whatever it was
         return f"{type(fault).__name__}: {fault}"
     return None

@@ -88,12 +88,12 @@ def prepared(top: Path, verb: str) -> Callable[[], object]:
     repo = GitRepo.open(top)
     trees = Worktrees(repo)
     base = repo.last_base()
-    place = Place(path=trees.path_for("t", "job1"), branch="agent/t", base=base.oid)
+    place = Place(path=trees.path_for("t", "job1"), branch="agent/t", base=base.oid, job="job1")
     author = Author(name="a", email="a@b")
     kept = "refs/interlock/kept/j"
     match verb:
         case "create":
-            return lambda: trees.create("job1", "t", base.oid, place.path)
+            return lambda: trees.create(place, "t")
         case "snapshot":
             return lambda: trees.snapshot(place, REF)
         case "remove":

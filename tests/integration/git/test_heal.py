@@ -84,7 +84,7 @@ def fetched(team: World) -> Place:
     """Before a creation: a base that the checkout has not seen, and somebody else's half-made tree."""
     base = team.outsider({"later.txt": "x"})
     team.repo().refresh()
-    return Place(path=team.root / "repo-tasks" / "t", branch="agent/t", base=base)
+    return Place(path=team.root / "repo-tasks" / "t", branch="agent/t", base=base, job="job1")
 
 
 @pytest.mark.parametrize(
@@ -358,5 +358,5 @@ def test_a_branch_that_somebody_moved_meanwhile_is_not_taken(tmp_path: Path) -> 
     other = team.commit({"mine.txt": "x"})
     git(team.top, "update-ref", "refs/heads/agent/t", other)
     with pytest.raises(Refused, match="stands at"):
-        team.trees().create("job1", "t", made.base, made.path)
+        team.trees().create(made, "t")
     assert git(team.top, "rev-parse", "agent/t") == other

@@ -67,7 +67,7 @@ def test_everything_comes_back(team: World, trash: str) -> None:
     assert snapshot_of(made.path) == before
     assert git(made.path, "status", "--porcelain", "--ignored") == status
     assert (made.path / "run.sh").stat().st_mode & 0o111
-    assert trees.create("job1", "t", made.base, made.path) == made
+    assert trees.create(made, "t") == made
 
 
 def test_the_users_repository_alone_is_enough(team: World) -> None:

@@ -27,7 +27,7 @@ class Elsewhere(World):
 
 def test_two_tasks_live_and_land(tmp_path: Path, postgres_store_url: str) -> None:
     made = World.make(tmp_path / "w")
-    world = Elsewhere(made.root, postgres_store_url)
+    world = Elsewhere(made.root, url=postgres_store_url)
     for slug in ("a", "b"):
         world.card(slug, command=f"mkdir -p {slug} && echo hi > {slug}/x.txt")
     world.push()

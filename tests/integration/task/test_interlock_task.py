@@ -14,7 +14,7 @@ import pytest
 from interlock.adapters.agents.command import CommandAgents
 from interlock.adapters.records import JobRecords
 from interlock.core.contract.card import AgentChoice, Card, Check
-from interlock.ports import Message, Place
+from interlock.ports import Message, Room
 
 CARD = Card(
     slug="billing-retry",
@@ -73,8 +73,8 @@ def task(tmp_path: Path) -> Task:
         "INTERLOCK_SPOOL": str(records.spool("job1")),
         "INTERLOCK_ATTEMPT_NUMBER": "2",
     }
-    place = Place(path=tree, branch="agent/billing-retry", base="0" * 40)
-    order = CommandAgents().launch(CARD, "do it", place, values, records.attempt("job1", 2))
+    room = Room(path=tree, written=tree)
+    order = CommandAgents().launch(CARD, "do it", room, values, records.attempt("job1", 2))
     return Task(records=records, tree=tree, env=dict(order.env))
 
 

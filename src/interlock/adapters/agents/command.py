@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from interlock.core.contract.card import Card
 from interlock.core.problems import Refusal, Refused
-from interlock.host import environment, files
-from interlock.ports import Launch, Place
+from interlock.core.sandbox import AT, HOME, RUN, Sandbox
+from interlock.host import environment, files, guards
+from interlock.host.sandbox import identity, ours
+from interlock.ports import Launch, Room
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _ARGUMENT_MOST: Final = 120_000
@@ -23,53 +26,100 @@ exec {python} -I -S -c 'import sys; sys.path.append(sys.argv.pop(1)); from inter
 """
 
 
+_SPOOL: Final = "INTERLOCK_SPOOL"
+_PROMPT: Final = "prompt.md"
+_PROMPT_INSIDE: Final = f"{RUN}/attempt/{_PROMPT}"
+_SPOOL_INSIDE: Final = f"{RUN}/spool"
+
+
 class CommandAgents:
     """Agents that are a shell command (ports.Agents)."""
 
-    def launch(self, card: Card, prompt: str, place: Place, env: Mapping[str, str], folder: Path) -> Launch:
-        """How to start the card's command in its tree; writes the prompt and the agent's tools into ``folder``.
+    def launch(self, card: Card, prompt: str, room: Room, env: Mapping[str, str], folder: Path) -> Launch:
+        """How to start the card's command in its room; writes the prompt and the agent's tools into ``folder``.
 
-        ``env`` holds the task's own values.  Doing it again writes the same files.  Raises Refused (no-agent).
+        ``env`` holds the task's own values, with the job's spool as this machine names it.  In a sandbox the agent
+        is told of paths as they are inside.  Doing it again writes the same files.  Raises Refused (no-agent).
         """
         agent = card.agent
         if agent.use != "command" or not agent.command:
             raise _no_agent(card)
-        values = environment.exact(self._values(card, env, place, folder))
-        values["PATH"] = f"{_tools(folder)}:{values.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
         argv: tuple[str, ...] = ("bash", "-c", agent.command)
         if agent.prompt == "argument":
             argv = ("bash", "-c", f'{agent.command.rstrip()} "$@"', "interlock", _as_argument(card, prompt))
-        prompt_file = folder / "prompt.md"
-        files.write_whole(prompt_file, prompt.encode())
-        values["INTERLOCK_PROMPT_FILE"] = str(prompt_file)
-        limits = {"wall": card.budget.wall, "idle": card.budget.idle}
-        return Launch(
+        folder.mkdir(parents=True, exist_ok=True)
+        files.write_whole(folder / _PROMPT, prompt.encode(), mode=0o644 if room.sandbox else 0o600)
+        values, sandbox = _values(card, env, folder), None
+        if room.sandbox is None:
+            values = _outside(values, room, folder)
+        else:
+            values, sandbox = _inside(values, room.sandbox, folder)
+        _guard(folder / "bin", room, values)
+        launch = Launch(
             argv=argv,
             env=values,
-            cwd=place.path,
+            cwd=room.path,
             stdin=prompt.encode() if agent.prompt == "stdin" else None,
-            **{name: value for name, value in limits.items() if value is not None},
+            sandbox=sandbox,
         )
-
-    def _values(self, card: Card, env: Mapping[str, str], place: Place, folder: Path) -> dict[str, str]:
-        """The task's values, and what the agent may know about its run."""
-        job = env.get("INTERLOCK_JOB", card.slug)
-        number = env.get("INTERLOCK_ATTEMPT_NUMBER", folder.name)
-        own = {
-            "INTERLOCK_ATTEMPT": f"{job}.{number}",
-            "INTERLOCK_ATTEMPT_NUMBER": number,
-            "INTERLOCK_TREE": str(place.path),
-            "INTERLOCK_MODEL": card.agent.model or "",
-            "INTERLOCK_EFFORT": card.agent.effort or "",
-        }
-        return {**env, **{name: value for name, value in own.items() if value}}
+        wall, idle = card.budget.wall, card.budget.idle
+        launch = launch if wall is None else replace(launch, wall=wall)
+        return launch if idle is None else replace(launch, idle=idle)
 
 
-def _tools(folder: Path) -> Path:
+def _values(card: Card, env: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The task's values, and what the agent may know about its run."""
+    job = env.get("INTERLOCK_JOB", card.slug)
+    number = env.get("INTERLOCK_ATTEMPT_NUMBER", folder.name)
+    own = {
+        "INTERLOCK_ATTEMPT": f"{job}.{number}",
+        "INTERLOCK_ATTEMPT_NUMBER": number,
+        "INTERLOCK_MODEL": card.agent.model or "",
+        "INTERLOCK_EFFORT": card.agent.effort or "",
+    }
+    return {**env, **{name: value for name, value in own.items() if value}}
+
+
+def _outside(values: dict[str, str], room: Room, folder: Path) -> dict[str, str]:
+    """The environment at level worktree: paths are this machine's."""
+    tools = _tools(folder, _WRAPPER.format(python=shlex.quote(sys.executable), root=shlex.quote(str(_ROOT))))
+    values = environment.exact({**values, "INTERLOCK_TREE": str(room.path)})
+    values["PATH"] = f"{tools}:{values.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
+    return values | {"INTERLOCK_PROMPT_FILE": str(folder / _PROMPT)}
+
+
+def _inside(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dict[str, str], Sandbox]:
+    """The environment inside, and the sandbox with prompt, tools and spool in it."""
+    tools = _tools(folder, ours.task_tool())
+    sandbox = sandbox.with_bind(str(folder / _PROMPT), _PROMPT_INSIDE).with_bind(str(tools), environment.BIN)
+    spool = values.get(_SPOOL, _SPOOL_INSIDE)
+    if spool != _SPOOL_INSIDE:
+        identity.own(Path(spool), sandbox.user)
+        sandbox = sandbox.with_bind(spool, _SPOOL_INSIDE, writable=True)
+    own = {"INTERLOCK_TREE": AT, "INTERLOCK_PROMPT_FILE": _PROMPT_INSIDE, _SPOOL: _SPOOL_INSIDE}
+    return environment.inside({**values, **own}, sandbox), sandbox
+
+
+def _guard(tools: Path, room: Room, values: Mapping[str, str]) -> None:
+    """Guards beside interlock-task, with the paths that the task sees."""
+    inside = room.sandbox is not None
+    guards.write(
+        tools,
+        tree=AT if inside else str(room.path),
+        home=values.get("HOME", HOME),
+        shared=() if inside else room.guarded.shared,
+        rules=room.guarded.rules,
+        approved=room.guarded.approved,
+        search=values["PATH"],
+        python=ours.python().path if inside else sys.executable,
+        root=ours.LIB if inside else str(_ROOT),
+    )
+
+
+def _tools(folder: Path, wrapper: str) -> Path:
     """A folder that holds interlock-task and nothing else, so that our Python does not hide the project's."""
     tools = folder / "bin"
     tools.mkdir(parents=True, exist_ok=True)
-    wrapper = _WRAPPER.format(python=shlex.quote(sys.executable), root=shlex.quote(str(_ROOT)))
     files.write_whole(tools / "interlock-task", wrapper.encode(), mode=0o755)
     return tools
 

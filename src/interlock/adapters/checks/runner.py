@@ -13,8 +13,11 @@ from interlock.adapters.checks.junit import MOST_BYTES, BadReport, parse
 from interlock.core.contract.card import Check
 from interlock.core.gate.recognise import pytest_command, with_report
 from interlock.core.job.evidence import CheckRun, TestReport
+from interlock.core.sandbox import AT, RUN, Sandbox
 from interlock.host import environment, files, processes
+from interlock.host.sandbox import identity
 from interlock.host.text import last_lines
+from interlock.ports import Room
 
 _MEBIBYTE: Final = 1 << 20
 _CAP: Final = processes.Cap(head=8 * _MEBIBYTE, tail=2 * _MEBIBYTE)
@@ -29,46 +32,68 @@ class _Report:
     root: Path
 
 
+_REPORT_INSIDE: Final = f"{RUN}/report"
+_INJECTED: Final = "report.xml"
+
+
 class CheckRunner:
     """Checks as ``bash -eo pipefail -c`` under the environment's allow-list (ports.Checks)."""
 
     def __init__(self, *, contain: bool = True) -> None:
         self._contain = contain
 
-    def run(self, check: Check, tree: Path, env: Mapping[str, str], log: Path) -> CheckRun:
-        """Run a check once; its raw output goes to ``log``, an injected report beside it.
+    def run(
+        self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
+    ) -> CheckRun:
+        """Run a check once; its raw output goes to ``log`` without the texts of ``redact``, an injected report beside it.
 
-        Raises OSError when the log cannot be written.
+        Raises OSError when the log cannot be written, Refused (root) without a sandbox as root.
         """
+        if room.sandbox is None:
+            identity.refuse_root()
         log.parent.mkdir(parents=True, exist_ok=True)
         if fault := _unclear(check):
             return _not_run(check, log, fault)
-        command, report = _prepare(check, tree, log)
+        command, report = _prepare(check, room, log)
         if report is not None and (fault := _remove_old(report)):
             return _not_run(check, log, fault)
         ended = processes.run(
             ("bash", "-eo", "pipefail", "-c", command),
-            env=environment.exact(env),
-            cwd=tree,
+            env=environment.of_room(env, room),
+            cwd=room.path,
             log=log,
             limits=processes.Limits(wall=check.timeout),
             cap=_CAP,
             contain=self._contain,
+            sandbox=_with_report_folder(room, report),
+            redact=redact,
         )
-        return _with_report(_facts(check, ended, log), check, report, tree)
+        return _with_report(_facts(check, ended, log), check, report, room)
 
 
-def _prepare(check: Check, tree: Path, log: Path) -> tuple[str, _Report | None]:
-    """The command to run, and where its report will be."""
+def _prepare(check: Check, room: Room, log: Path) -> tuple[str, _Report | None]:
+    """The command to run, and where its report will be: in a sandbox, an injected one in a folder that it may write."""
     if check.report is not None and check.report.junit:
-        return check.run, _Report(path=check.report.junit, root=tree)
+        return check.run, _Report(path=check.report.junit, root=room.written)
     command = pytest_command(check.run)
     if command is None:
         return check.run, None
-    if command.takes_report:
+    if not command.takes_report:
+        own = command.own_report
+        return check.run, _Report(path=own, root=room.written) if own else None
+    if room.sandbox is None:
         name = f"{log.name}.xml"
         return with_report(check.run, shlex.quote(str(log.with_name(name)))), _Report(path=name, root=log.parent)
-    return check.run, _Report(path=command.own_report, root=tree) if command.own_report else None
+    folder = log.with_name(f"{log.name}.report")
+    folder.mkdir(exist_ok=True)
+    identity.own(folder, room.sandbox.user)
+    return with_report(check.run, f"{_REPORT_INSIDE}/{_INJECTED}"), _Report(path=_INJECTED, root=folder)
+
+
+def _with_report_folder(room: Room, report: _Report | None) -> Sandbox | None:
+    if room.sandbox is None or report is None or report.root == room.written:
+        return room.sandbox
+    return room.sandbox.with_bind(str(report.root), _REPORT_INSIDE, writable=True)
 
 
 def _unclear(check: Check) -> tuple[str, str] | None:
@@ -117,13 +142,13 @@ def _facts(check: Check, ended: processes.Ended, log: Path) -> CheckRun:
     )
 
 
-def _with_report(run: CheckRun, check: Check, report: _Report | None, tree: Path) -> CheckRun:
+def _with_report(run: CheckRun, check: Check, report: _Report | None, room: Room) -> CheckRun:
     if report is None:
         demanded = check.report is not None and bool(check.report.at_least)
         what = "The check demands that tests are counted, and writes no report that could be read."
         return replace(run, expected_report=demanded, report_fault=("no-report", what) if demanded else None)
     try:
-        found = _read(report, tree)
+        found = _read(report, Path(AT) if room.sandbox else room.path)
     except FileNotFoundError:
         what = f"The check wrote no report to {report.path}."
         return replace(run, expected_report=True, report_fault=("no-report", what))

@@ -1,93 +1,170 @@
-"""SQLite databases of tasks: a consistent copy of the baseline, also while others write to it; which is needed is the app's."""
+"""SQLite databases of tasks (ports.Databases): a copy of the baseline each, prepared once per digest; copying is in sqlite_copy."""
 
 from __future__ import annotations
 
-import secrets
-import sqlite3
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
+from interlock.adapters.databases import copying, keeping, sqlite_copy
+from interlock.core.contract import database_names as names
 from interlock.core.problems import InterlockError
-from interlock.host import files
+from interlock.host import files, locks
+from interlock.ports import Baseline, Branch
 
-_BUSY_SECONDS: Final = 10.0
-_TRY_SECONDS: Final = 0.5
-_ALL_PAGES: Final = -1  # in one step, so that a busy writer cannot make it start over
-_SIDE_FILES: Final = ("-wal", "-shm")
+SUFFIX: Final = ".sqlite3.tar.gz"
+_WAIT_SECONDS: Final = 1_800.0
+_KEPT: Final = 3
+_PARTS: Final = ("", "-wal", "-journal")
 
 
 class SqliteDatabases:
-    """Copies by SQLite's backup API (ports.Databases): a plain copy would leave out the write-ahead log (case DB-05)."""
+    """Files of tasks.  Takes the user that they are given to when we are root: the one that agents run as."""
 
-    def branch(self, baseline: Path, target: Path) -> dict[str, str]:
-        """Copy the baseline to target, whole or not at all; a target that is there is the task's own and stays.
+    def __init__(self, user: int | None = None) -> None:
+        self._user = user
 
-        Gives DATABASE_NAME and DATABASE_URL.  Raises InterlockError when the baseline is missing, busy or no database.
+    def branch(self, baseline: Baseline, task: str, folder: Path) -> Branch:
+        """The task's own file, in a folder of its own below its record; one that is there is the task's and stays.
+
+        Raises InterlockError when the baseline is missing, busy or no database, or what ``prepare`` raises.
         """
-        if not target.exists():
-            if not baseline.is_file():
-                raise InterlockError(
-                    f"The database {baseline} is not there.",
-                    hint="Make it, or correct baseline under databases in interlock.yaml.",
-                )
-            _copy(baseline, target)
-        return {"DATABASE_NAME": target.name, "DATABASE_URL": f"sqlite:///{target}"}
+        branch = _branch(_home(baseline, folder), names.file_name(baseline.database.name, task))
+        target = _file(branch)
+        with _turn(folder, baseline):
+            if not target.exists():
+                source = self._source(baseline)
+                sqlite_copy.copy(source, target)
+                copying.give(target.parent, self._user)
+            _note(baseline, task, target)
+        return branch
+
+    def release(self, baseline: Baseline, task: str, folder: Path) -> str | None:
+        """Archive the task's file with its write-ahead log, or drop it; gives the archive's path."""
+        home = _home(baseline, folder)
+        target = home / names.file_name(baseline.database.name, task)
+        with _turn(folder, baseline):
+            if target.is_file() and not target.is_symlink() and baseline.database.on_clean == "archive":
+                _archive(target, keeping.new_archive(folder, baseline.database.name, SUFFIX))
+            if home.is_dir():
+                shutil.rmtree(home)
+            _noted(baseline, task).unlink(missing_ok=True)
+        return keeping.newest_archive(folder, baseline.database.name, SUFFIX)
+
+    def owned(self, baseline: Baseline) -> tuple[str, ...]:
+        """Tasks whose file is there."""
+        found = []
+        for path in (baseline.folder / "files").glob("*.json"):
+            shape = json.loads(path.read_bytes())
+            if shape["database"] == baseline.database.name and Path(shape["file"]).exists():
+                found.append(str(shape["task"]))
+        return tuple(sorted(found))
+
+    def _source(self, baseline: Baseline) -> Path:
+        """What a task's file is a copy of: the baseline itself, or what ``prepare`` made of it, once per digest."""
+        database = baseline.database
+        source = Path(database.baseline).expanduser() if database.baseline else None
+        if source is not None and not source.is_file():
+            raise InterlockError(
+                f"The database {source} is not there.",
+                hint="Make it, or correct baseline under databases in interlock.yaml.",
+            )
+        if source is not None and database.migrate is None and database.seed is None:
+            return source
+        key = names.hashed(
+            "sqlite", baseline.digest, database.migrate or "", database.seed or "", sqlite_copy.state(source)
+        )
+        template = baseline.folder / "templates" / f"{database.name}-{key}" / f"{database.name}.sqlite3"
+        template.parent.parent.mkdir(parents=True, exist_ok=True)
+        with locks.held(template.parent.with_suffix(".lock"), wait=_WAIT_SECONDS, refuse=_waited):
+            if not template.exists():
+                self._prepare(baseline, source, template)
+                _evict(template.parent.parent, database.name)
+            template.parent.touch()
+        return template
+
+    def _prepare(self, baseline: Baseline, source: Path | None, template: Path) -> None:
+        """Migrate and seed a copy in a folder of its own, which takes the template's name when all of it went well."""
+        making = template.parent.with_name(f".making-{template.parent.name}")
+        if making.exists():
+            shutil.rmtree(making)  # one that was killed half way
+        making.mkdir()
+        branch = _branch(making, template.name)
+        if source is None:
+            sqlite_copy.new(_file(branch))
+        else:
+            sqlite_copy.copy(source, _file(branch))
+        copying.give(making, self._user)
+        baseline.prepare(branch)
+        sqlite_copy.rest(_file(branch))
+        making.rename(template.parent)
+        files.sync_folder(template.parent.parent)
 
 
-def _copy(baseline: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with _reading(baseline) as source, closing(sqlite3.connect(temporary)) as copy:
-            source.backup(copy, pages=_ALL_PAGES, progress=_patience(), sleep=0.02)
-        with temporary.open("rb+") as file:
-            files.sync(file.fileno())
-        temporary.replace(target)
-        files.sync_folder(target.parent)
-    except sqlite3.Error as fault:
-        raise InterlockError(
-            f"The database {baseline} could not be copied: {fault}.",
-            hint="See that it is a SQLite database, that it can be read, and that nobody holds it locked.",
-        ) from fault
-    finally:
-        for stale in (temporary, *(_beside(temporary, suffix) for suffix in (*_SIDE_FILES, "-journal"))):
-            stale.unlink(missing_ok=True)
+def _branch(home: Path, name: str) -> Branch:
+    return Branch(name=name, url=f"sqlite:///{home / name}", file=home / name)
 
 
-def _patience() -> Callable[[int, int, int], None]:
-    """A callback that ends a copy which makes no headway: the library itself would try for ever."""
-    deadline = time.monotonic() + _BUSY_SECONDS
+def _file(branch: Branch) -> Path:
+    if branch.file is None:
+        raise TypeError(branch)
+    return branch.file
 
-    def look(status: int, _remaining: int, _total: int) -> None:
-        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= deadline:
-            raise sqlite3.OperationalError(f"it stayed locked for {_BUSY_SECONDS:g} s")
 
-    return look
+def _home(baseline: Baseline, folder: Path) -> Path:
+    """A folder that holds nothing but the database and its side files: a task may be let into it."""
+    return folder / f"{baseline.database.name}.database"
+
+
+def _evict(folder: Path, name: str) -> None:
+    """Keep the templates that were used last; a copy that is being made of another reads on in the open file."""
+    known = [path for path in folder.glob(f"{name}-*") if path.is_dir()]
+    for path in sorted(known, key=lambda each: -each.stat().st_mtime_ns)[_KEPT:]:
+        shutil.rmtree(path)
+
+
+def _noted(baseline: Baseline, task: str) -> Path:
+    return baseline.folder / "files" / f"{names.hashed(baseline.database.name, task)}.json"
+
+
+def _note(baseline: Baseline, task: str, target: Path) -> None:
+    """Remember where a task's file is, so that all of them can be listed."""
+    path = _noted(baseline, task)
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shape = {"task": task, "database": baseline.database.name, "file": str(target)}
+    files.write_whole(path, json.dumps(shape).encode())
+
+
+def _archive(source: Path, target: Path) -> None:
+    """The file and what belongs to it as they are; they are not opened as a database, since a task wrote them."""
+    temporary = target.with_name(f".{target.name}")
+    with tarfile.open(temporary, "w:gz") as archive:
+        for suffix in _PARTS:
+            part = source.with_name(source.name + suffix)
+            try:
+                with files.open_plain(part) as descriptor, open(descriptor, "rb", closefd=False) as stream:
+                    archive.addfile(archive.gettarinfo(arcname=part.name, fileobj=stream), stream)
+            except (FileNotFoundError, files.Unsafe):
+                continue  # a link that the task put there leads to what is not the task's
+    with temporary.open("rb+") as file:
+        files.sync(file.fileno())
+    temporary.replace(target)
+    files.sync_folder(target.parent)
 
 
 @contextmanager
-def _reading(baseline: Path) -> Iterator[sqlite3.Connection]:
-    """The baseline, opened for reading; side files that only our look brought about go again."""
-    fresh = [beside for suffix in _SIDE_FILES if not (beside := _beside(baseline, suffix)).exists()]
-    uri = f"file:{quote(str(baseline.resolve()))}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=_TRY_SECONDS)) as source:
-        yield source
-    if len(fresh) == len(_SIDE_FILES):
-        _tidy(baseline)
+def _turn(folder: Path, baseline: Baseline) -> Iterator[None]:
+    """One process at a time works on a task's database."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locks.held(folder / f".{baseline.database.name}.database.lock", wait=_WAIT_SECONDS, refuse=_waited):
+        yield
 
 
-def _tidy(baseline: Path) -> None:
-    """Let SQLite itself take the empty side files away: as the last one to close it, which it makes sure of."""
-    wal = _beside(baseline, "-wal")
-    if not wal.exists() or wal.stat().st_size:
-        return
-    with suppress(sqlite3.Error), closing(sqlite3.connect(baseline, timeout=_TRY_SECONDS)) as last:
-        last.execute("pragma schema_version").fetchone()
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def _waited(fault: locks.LockHeld) -> InterlockError:
+    return InterlockError(str(fault), hint="Wait for it; then the same is tried again.")

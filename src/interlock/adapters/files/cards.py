@@ -157,6 +157,7 @@ _NEEDS: Final[shared.Table] = {
     "browser": read.texts,
     "services": read.texts,
     "network": read.texts,
+    "secrets": read.texts,
 }
 _CARD: Final[shared.Table] = {
     "slug": read.text,
@@ -179,7 +180,7 @@ _CARD: Final[shared.Table] = {
     "needs": _needs,
     "variants": read.whole(1, 100),
     "risk": read.choice("low", "normal", "high"),
-    "isolation": read.choice("worktree", "sealed"),
+    "isolation": read.choice("worktree", "snapshot", "sealed"),
     "reproduces": read.filled,
     "loop": _loop,
 }

@@ -58,6 +58,6 @@ CLASS: Final[shared.Table] = {
     "checks": shared.checks,
     "agent": shared.agent,
     "budget": shared.budget,
-    "isolation": read.choice("worktree", "sealed"),
+    "isolation": read.choice("worktree", "snapshot", "sealed"),
     "sign_off": read.choice("owner", "none"),
 }

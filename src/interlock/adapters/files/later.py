@@ -10,16 +10,11 @@ from interlock.core.contract.card import AgentChoice, Budget
 from interlock.core.contract.policy import Policy
 
 LATER: Final = (
-    "services",
-    "dependencies",
-    "network",
-    "approvals",
     "review",
     "flakes",
     "forge",
     "metrics",
     "retention",
-    "isolation",
 )
 """Top keys of later steps."""
 
@@ -33,7 +28,7 @@ def later(reading: Reading, node: Node, key: str) -> None:
         isinstance(node, Refused)
         or (isinstance(node, Items) and not node.items)
         or (isinstance(node, Keys) and not node.at)
-        or (isinstance(node, Text) and (node.meaning == "empty" or (key, node.value) == ("isolation", "worktree")))
+        or (isinstance(node, Text) and node.meaning == "empty")
     )
     if not empty:
         _tell(reading, key, f"{key} is known but not built yet.", "Leave it out.")
@@ -45,22 +40,11 @@ def check_built(reading: Reading, policy: Policy) -> None:
         _tell(reading, "train.slots", "More than one slot of the train is not built yet.", "Write slots: 1.")
     if policy.workspaces is not None:
         _tell(reading, "workspaces", "workspaces is known but not built yet.", "Leave it out.")
-    for database in policy.databases:
-        key = f"databases.{database.name}"
-        if database.use != "sqlite":
-            what = f"The kind of database {database.use} is known but not built yet."
-            _tell(reading, f"{key}.use", what, "Write use: sqlite.")
-        if database.migrate is not None:
-            what = "migrate is known but not built yet."
-            _tell(reading, f"{key}.migrate", what, "Leave it out, and migrate in the card's checks.")
     _agent(reading, policy.agent, "agent")
     _budget(reading, policy.budget, "budget")
     for each in policy.classes:
         _agent(reading, each.agent, f"classes.{each.name}.agent")
         _budget(reading, each.budget, f"classes.{each.name}.budget")
-        if each.isolation == "sealed":
-            key = f"classes.{each.name}.isolation"
-            _tell(reading, key, "isolation: sealed is known but not built yet.", "Write isolation: worktree.")
 
 
 def _agent(reading: Reading, agent: AgentChoice, key: str) -> None:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from interlock.adapters.files import around, shared
 from interlock.adapters.files import reading as read
-from interlock.adapters.files import shared
 from interlock.adapters.files.classes import read_classes
 from interlock.adapters.files.later import LATER, check_built, later
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.places import in_order
-from interlock.core.contract.policy import Database, Policy, Train
+from interlock.core.contract.policy import Policy, Train
 from interlock.core.problems import Problem
 
 ALWAYS_PROTECTED: Final = ("tasks/**", "interlock.yaml")
@@ -69,20 +69,6 @@ def _ports(reading: Reading, node: Node, key: str) -> tuple[tuple[str, int], ...
     return tuple(found) if isinstance(node, Keys) else None
 
 
-def _databases(reading: Reading, node: Node, key: str) -> tuple[Database, ...]:
-    form = "{use: sqlite, baseline: dev.sqlite3}"
-    found = []
-    for name, inner in reading.entries(node, key, f"{{app: {form}}}").items():
-        values = shared.decode(reading, inner, f"{key}.{name}", _DATABASE, form)
-        lacking = [each for each in ("use", "baseline") if isinstance(inner, Keys) and each not in inner.values]
-        for each in lacking:
-            what, why = f"{key}.{name} has no {each}.", "A copy is made of a baseline of one kind."
-            reading.tell("missing", (inner.line, inner.column), key, what=what, why=why, fix=f"Write {name}: {form}.")
-        if "use" in values and "baseline" in values:
-            found.append(Database(name=name, **values))
-    return tuple(found)
-
-
 def _variables(reading: Reading, node: Node, key: str) -> tuple[str, ...]:
     return reading.items(node, key, _variable, "[LANG, JAVA_HOME]")
 
@@ -111,14 +97,24 @@ _TRAIN: Final[shared.Table] = {
     "sign_off": read.choice("owner", "none"),
     "rebuilds": read.whole(0, 100),
 }
-_DATABASE: Final[shared.Table] = {"use": read.filled, "baseline": read.path, "migrate": read.filled}
 _POLICY: Final[shared.Table] = {
     "train": _train,
     "classes": read_classes,
     "ports": _ports,
     "protected_paths": read.patterns,
     "review_wip": read.whole(0, 10_000),
-    "databases": _databases,
+    "databases": around.databases,
+    "services": around.services,
+    "templates": around.templates,
+    "browsers": around.browsers,
+    "secrets": around.secrets,
+    "approvals": around.approvals,
+    "dependencies": around.dependencies,
+    "bases": around.bases,
+    "sandbox": around.sandbox,
+    "network": around.network,
+    "isolation": read.choice("worktree", "snapshot", "sealed"),
+    "idle_days": read.whole(1, 365),
     "caches": read.patterns,
     "environment": _variables,
     "workspaces": read.filled,

@@ -18,6 +18,7 @@ from interlock.adapters.git.errors import GitFailed, SigningTimeout, refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import EMAIL, GitDir, config_value, names, packed
 from interlock.core.gate.changes import SUBMODULE
+from interlock.core.problems import Refused
 from interlock.ports import Author, Place, Work
 
 _LONG: Final = 600.0
@@ -45,18 +46,25 @@ def stage(git: GitDir, parent: str, theirs: Path | None = None) -> None:
     try:
         git.run("add", "-A", "--", ".", *(f":(exclude,literal){path}" for path in links), seconds=_LONG)
     except GitFailed as fault:
-        if "does not have a commit checked out" not in fault.text:
+        if (known := no_commit(fault)) is None:
             raise
-        raise refused(
-            "submodule",
-            f"The task holds a repository of its own that has no commit ({fault.text.splitlines()[0]}).",
-            "Its files would neither be committed nor shown.",
-            "Remove the .git folder in it, or the whole folder.",
-        ) from fault
+        raise known from fault
     if links:
         git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=packed(links))
     if theirs is not None and theirs.is_file():
         _also_tracked(git, theirs)
+
+
+def no_commit(fault: GitFailed) -> Refused | None:
+    """The refusal for a nested repository that git cannot add; None when the failure is another one."""
+    if "does not have a commit checked out" not in fault.text:
+        return None
+    return refused(
+        "submodule",
+        f"The task holds a repository of its own that has no commit ({fault.text.splitlines()[0]}).",
+        "Its files would neither be committed nor shown.",
+        "Remove the .git folder in it, or the whole folder.",
+    )
 
 
 def gitlinks(git: GitDir) -> list[str]:
@@ -140,9 +148,9 @@ def commit_work(job: Committing) -> Work:
         git = job.mirror.git.with_tree(place.path, index)
         stage(git, job.parent, tree_admin.index)
         tree = git.text("write-tree")
-        commit = _commit(job, tree, tip)
+        commit = commit_of(job, tree, tip)
         if tip not in (job.parent, commit):
-            _keep(job, job.keep, tip)
+            keep(job, job.keep, tip)
         if tip != commit:
             objects.send_local(job.mirror.git, found.common_dir / "objects", [commit], [job.parent])
             found.git().move(f"{BRANCHES}{place.branch}", commit, tip, why="one commit for the attempt")
@@ -162,7 +170,7 @@ def _branch_tip(job: Committing, tree_admin: Admin) -> str:
     kept = [(job.keep, tip), (f"{job.keep}-head", admin.head_of(found, job.place).oid)]
     for name, oid in kept:
         if oid:
-            _keep(job, name, oid)
+            keep(job, name, oid)
     stands = "on a branch that is gone" if says == ref else f"on {says.removeprefix(BRANCHES) or 'nothing'}"
     safe = ", ".join(name for name, oid in kept if oid) or "no ref, since there was none"
     raise refused(
@@ -173,7 +181,7 @@ def _branch_tip(job: Committing, tree_admin: Admin) -> str:
     )
 
 
-def _keep(job: Committing, ref: str, oid: str) -> None:
+def keep(job: Committing, ref: str, oid: str) -> None:
     """Make a commit of the agent reachable in the user's repository, where its objects are."""
     git = job.mirror.found.git()
     before = git.refs(ref).get(ref)
@@ -181,7 +189,7 @@ def _keep(job: Committing, ref: str, oid: str) -> None:
         git.move(ref, oid, before, why="what the agent committed itself")
 
 
-def _commit(job: Committing, tree: str, tip: str) -> str:
+def commit_of(job: Committing, tree: str, tip: str) -> str:
     """The commit for this tree: the parent itself when nothing changed, the one made before a kill, or a new one."""
     git = job.mirror.git
     if tree == git.text("rev-parse", f"{job.parent}^{{tree}}"):

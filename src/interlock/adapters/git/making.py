@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def make(mirror: Mirror, intent: Intent, own: int) -> None:
     found = mirror.found
     begun = intents.read(found, intent.job) == intent
     try:
-        _refuse_submodules(mirror, intent)
+        refuse_submodules(mirror, intent.commit)
         with locks.held(lock_path(found), what="A worktree is being registered") as shared:
             git = found.git().holding(own, shared)
             refs = git.refs(BRANCHES, "refs/remotes/")
@@ -194,9 +195,20 @@ def _drop_half_made(found: Found, intent: Intent) -> None:
 def _fill(mirror: Mirror, intent: Intent, tree_admin: Admin, own: int) -> None:
     """Write the files of the commit, by the mirror's settings, over whatever half is there."""
     lock_of(tree_admin.index).unlink(missing_ok=True)
-    git = mirror.git.with_tree(Path(intent.path), tree_admin.index).holding(own)
+    write_files(mirror, mirror.git.with_tree(Path(intent.path), tree_admin.index).holding(own), intent.commit)
+
+
+def write_files(mirror: Mirror, git: GitDir, commit: str) -> None:
+    """Write a commit's files into git's work tree.  Raises Refused (isolation-failed) where a required filter cannot run."""
+    with naming_filters(mirror):
+        check_out(git, commit)
+
+
+@contextmanager
+def naming_filters(mirror: Mirror) -> Iterator[None]:
+    """Files are written within: a required filter that cannot run is refused by its name (isolation-failed)."""
     try:
-        check_out(git, intent.commit)
+        yield
     except GitFailed as fault:
         program = _failed_filter(mirror, fault.text)
         if program is None:
@@ -222,15 +234,15 @@ def _failed_filter(mirror: Mirror, text: str) -> str | None:
     return next((program for program in found if program), name)
 
 
-def _refuse_submodules(mirror: Mirror, intent: Intent) -> None:
+def refuse_submodules(mirror: Mirror, commit: str) -> None:
     """A submodule that the main checkout has filled would be an empty folder in the task (case WT-07)."""
     git = mirror.git
     found = mirror.found
     if not (found.common_dir / "modules").exists() and not (found.top / ".gitmodules").exists():
         return
-    if git.run("cat-file", "-e", f"{intent.commit}:.gitmodules", ok=(0, 1, 128)).code != 0:
+    if git.run("cat-file", "-e", f"{commit}:.gitmodules", ok=(0, 1, 128)).code != 0:
         return
-    entries = git.run("ls-tree", "-r", "-z", "--full-tree", intent.commit).text.split("\0")
+    entries = git.run("ls-tree", "-r", "-z", "--full-tree", commit).text.split("\0")
     links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{SUBMODULE:o} ")]
     filled = [link for link in links if (mirror.found.top / link / ".git").exists()]
     if filled:

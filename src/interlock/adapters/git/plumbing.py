@@ -81,10 +81,15 @@ def call(
     stdin: bytes | None = None,
     seconds: float = 60.0,
     pass_fds: Sequence[int] = (),
+    prefix: Sequence[str] = (),
 ) -> Finished:
-    """Run one git command to its end.  Raises GitFailed only for the deadline; the exit code is the caller's."""
+    """Run one git command to its end, behind the words ``prefix``.
+
+    Raises GitFailed only for the deadline; the exit code is the caller's.
+    """
+    words = [*prefix, "git", *_FLAGS, *args]
     try:
-        return commands.run(["git", *_FLAGS, *args], env=env, cwd=cwd, stdin=stdin, seconds=seconds, pass_fds=pass_fds)
+        return commands.run(words, env=env, cwd=cwd, stdin=stdin, seconds=seconds, pass_fds=pass_fds)
     except commands.TimedOut as late:
         raise GitFailed(_shown(args), None, f"it did not end within {late.seconds:g} s") from late
     except FileNotFoundError as absent:
@@ -107,7 +112,7 @@ class GitDir:
 
     ``objects`` is where new objects go (None: the directory's own), ``alternates`` further stores to read from,
     ``safe`` the folders to trust although another user owns them, ``inherit`` descriptors of held locks that a
-    command keeps alive should we die.
+    command keeps alive should we die, ``prefix`` words that calls run behind: those of a view of a sealed tree.
     """
 
     path: Path
@@ -118,6 +123,7 @@ class GitDir:
     safe: tuple[Path, ...] = ()
     inherit: tuple[int, ...] = ()
     options: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
 
     def env(self) -> dict[str, str]:
         env = environment((self.path, *self.safe))
@@ -163,6 +169,7 @@ class GitDir:
             stdin=stdin,
             seconds=seconds,
             pass_fds=self.inherit,
+            prefix=self.prefix,
         )
         if done.code not in ok:
             raise GitFailed(["git", *args], done.code, done.error)

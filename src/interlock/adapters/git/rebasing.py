@@ -14,6 +14,7 @@ from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.trees import LONG, changed, check_out
+from interlock.core.problems import Refused
 from interlock.ports import Place
 
 
@@ -80,9 +81,9 @@ def _begin(job: Rebasing, git: GitDir, tip: str, tree: str) -> None:
         return
     git.run("read-tree", tip, seconds=LONG)
     if differs := changed(git):
-        raise _unsaved(job.place, differs, f"differs from its branch at {tip[:12]}")
+        raise unsaved(job.place, differs, f"differs from its branch at {tip[:12]}")
     if blocking := _in_the_way(git, tip, tree, job.place.path):
-        raise _unsaved(job.place, blocking, "holds untracked files where the new base has its own")
+        raise unsaved(job.place, blocking, "holds untracked files where the new base has its own")
     whole = commit_tree(job.mirror.git, tree, [job.onto, job.head], "a merge in a task's tree")
     objects.send_local(job.mirror.git, job.mirror.found.common_dir / "objects", [whole], [job.place.base])
     if tip not in (job.head, job.onto):
@@ -111,7 +112,8 @@ def _blocked(folder: Path, path: str, tracked: set[str]) -> bool:
     return False
 
 
-def _unsaved(place: Place, paths: list[str], how: str) -> Exception:
+def unsaved(place: Place, paths: list[str], how: str) -> Refused:
+    """The refusal for a tree that holds what a new base would write over."""
     return refused(
         "unsaved",
         f"The tree of {place.branch} {how}: {', '.join(paths[:5])}.",

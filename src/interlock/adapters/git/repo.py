@@ -12,8 +12,13 @@ from interlock.adapters.git.discover import BRANCHES, TASKS, Found, discover
 from interlock.adapters.git.errors import UnknownRef, refused
 from interlock.adapters.git.mirror import HEAD, TRACKED, Mirror
 from interlock.adapters.git.reader import Reader, unmerged
+from interlock.adapters.git.sealed import changes, equal, view, work
+from interlock.adapters.git.sealed import head as sealed_head
+from interlock.adapters.git.sealed import rebasing as sealed_rebasing
+from interlock.adapters.git.sealed.layout import Layout
 from interlock.core.gate.changes import Change
 from interlock.core.problems import Refused
+from interlock.core.sandbox import Gate
 from interlock.ports import Author, Base, Blob, Head, Landing, Merged, Place, TextConflict, Work
 
 _REMEMBERED = 512
@@ -136,21 +141,40 @@ class GitRepo:
         return landed.landed_slugs(self.mirror, commit)
 
     def commit_work(self, place: Place, *, parent: str, message: str, author: Author, sign: bool, keep: str) -> Work:
-        """Commit the whole tree of a task from outside as one commit on parent; see commits.commit_work."""
-        return commits.commit_work(
-            commits.Committing(
-                mirror=self.mirror, place=place, parent=parent, message=message, author=author, sign=sign, keep=keep
-            )
+        """Commit the whole tree of a task from outside as one commit on parent; see commits and work."""
+        job = commits.Committing(
+            mirror=self.mirror, place=place, parent=parent, message=message, author=author, sign=sign, keep=keep
         )
+        if place.level == "worktree":
+            return commits.commit_work(job)
+        return work.commit_work(self._layout, job)
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.found)
 
     def head_of(self, place: Place) -> Head:
         """Where HEAD of a task's tree stands.  Raises Refused (workspace-missing)."""
-        return admin.head_of(self.found, place)
+        if place.level == "worktree":
+            return admin.head_of(self.found, place)
+        return sealed_head.of(self._layout, view.registered(self._layout, place))
 
     def rebase_place(self, place: Place, *, head: str, onto: str, keep: str) -> tuple[str, ...]:
-        """Put the merge of head into onto in the task's tree; see rebasing.rebase_place."""
-        return rebasing.rebase_place(
-            rebasing.Rebasing(mirror=self.mirror, place=place, head=head, onto=onto, keep=keep)
+        """Put the merge of head into onto in the task's tree; see rebasing and sealed_rebasing."""
+        job = rebasing.Rebasing(mirror=self.mirror, place=place, head=head, onto=onto, keep=keep)
+        if place.level == "worktree":
+            return rebasing.rebase_place(job)
+        return sealed_rebasing.rebase_place(self._layout, job)
+
+    def gate(self, place: Place, *, owned: tuple[str, ...], protected: tuple[str, ...]) -> Gate:
+        """What a sealed task may push to: its own branch of the mirror, from the commit that it stands on now."""
+        return Gate(
+            repository=str(self.mirror.path),
+            branch=place.branch,
+            default=self.last_base().branch,
+            base=changes.base_of(self._layout, place.job, place.base),
+            owned=owned,
+            protected=protected,
         )
 
     def import_branch(self, branch: str) -> str:
@@ -211,11 +235,16 @@ class GitRepo:
 
     def extra_files(self, place: Place) -> tuple[str, ...]:
         """Untracked and ignored paths of a task's tree; a nested repository ends with a slash."""
-        return trees.extra_files(self.mirror, place)
+        if place.level == "worktree":
+            return trees.extra_files(self.mirror, place)
+        return equal.extra_files(self.mirror, self._layout, place)
 
     def equals_commit(self, place: Place, commit: str, *, known: Iterable[str], caches: Sequence[str]) -> bool:
         """True when a task's tree holds exactly the commit and nothing else but known paths and caches."""
-        return trees.equals_commit(self.mirror, place, commit, known=known, caches=caches)
+        if place.level == "worktree":
+            return trees.equals_commit(self.mirror, place, commit, known=known, caches=caches)
+        job = equal.Equal(commit=commit, known=frozenset(known), caches=tuple(caches))
+        return equal.equals_commit(self.mirror, self._layout, place, job)
 
     def put_back(self, path: Path, commit: str) -> tuple[str, ...]:
         """Make the tracked files of a tree those of the commit again; gives the paths that were not."""

@@ -28,23 +28,15 @@ def restore(mirror: Mirror, ref: str, place: Place) -> None:
     (unsaved) when there is no snapshot at ref.
     """
     found = mirror.found
-    saved = snapshot.read(mirror, ref)
-    if saved is None:
-        raise refused(
-            "unsaved",
-            f"There is no snapshot at {ref}.",
-            "Nothing else says what was in the tree.",
-            "See git for-each-ref refs/interlock/trash for those that exist.",
-        )
-    commit, kept = saved
+    commit, kept = saved_at(mirror, ref)
     with locks.held(lock_path(found), what="A tree is being brought back") as lock:
         target = bin_of(mirror, place, ref)
         if not target.marker.exists():
-            _check_place(mirror, place, kept)
+            check_place(mirror, place, kept)
             target.marker.parent.mkdir(parents=True, exist_ok=True)
             target.marker.write_text("tree" if target.tree.is_dir() else "snapshot")
         as_it_was = target.marker.read_text() == "tree"
-        _make_branch(mirror, kept)
+        make_branch(mirror, kept)
         tree_admin = _register(mirror, place, target, kept, lock)
         if as_it_was and target.tree.is_dir():
             _make_way(place.path)
@@ -56,7 +48,21 @@ def restore(mirror: Mirror, ref: str, place: Place) -> None:
         target.marker.unlink()
 
 
-def _check_place(mirror: Mirror, place: Place, kept: Kept) -> None:
+def saved_at(mirror: Mirror, ref: str) -> tuple[str, Kept]:
+    """The commit of a snapshot and what it says.  Raises Refused (unsaved) where there is none."""
+    saved = snapshot.read(mirror, ref)
+    if saved is None:
+        raise refused(
+            "unsaved",
+            f"There is no snapshot at {ref}.",
+            "Nothing else says what was in the tree.",
+            "See git for-each-ref refs/interlock/trash for those that exist.",
+        )
+    return saved
+
+
+def check_place(mirror: Mirror, place: Place, kept: Kept) -> None:
+    """Refuse (name-taken) when a folder, a registration or a branch that stands elsewhere is in the way."""
     ref = f"{BRANCHES}{kept.branch}"
     stands = mirror.found.git().refs(ref).get(ref)
     in_the_way = ""
@@ -75,7 +81,8 @@ def _check_place(mirror: Mirror, place: Place, kept: Kept) -> None:
         )
 
 
-def _make_branch(mirror: Mirror, kept: Kept) -> None:
+def make_branch(mirror: Mirror, kept: Kept) -> None:
+    """The task's branch where the snapshot says, unless it stands."""
     git = mirror.found.git()
     ref = f"{BRANCHES}{kept.branch}"
     if ref not in git.refs(ref):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -61,15 +61,13 @@ def snapshot(mirror: Mirror, place: Place, ref: str, *, limit: int = LIMIT) -> S
     picture = take(mirror, place, limit=limit)
     reading = mirror.git.also_reading(found.common_dir / "objects")
     tree_admin = admin.registered(found, place)
-    extras, incomplete = _extras(reading, found, tree_admin, place, picture.kept)
+    extras, incomplete = extras_of(reading, remembered(found, tree_admin, place), picture.kept, place.base)
     earlier = mirror.git.refs(ref).get(ref)
     parents = [picture.kept.tip, *extras, *([earlier] if earlier else [])]
     text = f"Snapshot of {place.branch}\n\n{json.dumps(asdict(picture.kept))}\n"
     commit = commit_tree(reading, picture.tree, list(dict.fromkeys(parents)), text)
     objects.fetch_local(mirror.git, found.common_dir / "objects", [commit], [place.base])
-    objects.send_local(mirror.git, found.common_dir / "objects", [commit], [place.base])
-    for git in (mirror.git, found.git()):
-        git.move(ref, commit, git.refs(ref).get(ref), why="snapshot of a task's tree")
+    publish(mirror, ref, commit, place.base)
     loose = picture.kept.head if picture.kept.detached and picture.kept.head in extras else None
     return SnapshotTaken(
         ref=ref,
@@ -80,6 +78,14 @@ def snapshot(mirror: Mirror, place: Place, ref: str, *, limit: int = LIMIT) -> S
         left_out=(*picture.left_out, *incomplete),
         detached=(loose,) if loose else (),
     )
+
+
+def publish(mirror: Mirror, ref: str, commit: str, base: str) -> None:
+    """Make a snapshot that is whole in the mirror reachable there and in the user's repository."""
+    user = mirror.found.git()
+    objects.send_local(mirror.git, mirror.found.common_dir / "objects", [commit], objects.present(user, [base]))
+    for git in (mirror.git, user):
+        git.move(ref, commit, git.refs(ref).get(ref), why="snapshot of a task's tree")
 
 
 def take(mirror: Mirror, place: Place, *, limit: int = LIMIT) -> Picture:
@@ -94,7 +100,7 @@ def take(mirror: Mirror, place: Place, *, limit: int = LIMIT) -> Picture:
         modified = changed(git)
         links = [link for link in gitlinks(git) if (place.path / link / ".git").exists()]
         untracked = others(git, "--exclude-standard")
-        ignored, large = _bounded(place.path, others(git, "--ignored", "--exclude-standard"), limit)
+        ignored, large = bounded(place.path, others(git, "--ignored", "--exclude-standard"), limit)
         left_out = [*links, *large, *(path for path in (*untracked, *ignored) if path.endswith("/"))]
         raw = mirror.raw.also_reading(found.common_dir / "objects").with_tree(place.path, index.with_name("raw"))
         tree = _overlay(raw, kept.head, place.path, [*modified, *untracked, *ignored])
@@ -138,11 +144,11 @@ def _kept(git: GitDir, found: Found, tree_admin: Admin, place: Place, copy: Path
     index = None
     if tree_admin.index.is_file():
         shutil.copyfile(tree_admin.index, copy)
-        index = _staged_tree(git, copy, head)
+        index = staged_tree(git, copy, head)
     return Kept(branch=place.branch, tip=tip, head=head, detached=says != ref, index=index)
 
 
-def _staged_tree(git: GitDir, copy: Path, head: str) -> str | None:
+def staged_tree(git: GitDir, copy: Path, head: str) -> str | None:
     """The tree of what is staged, or None when that is the commit at HEAD; clashing entries stand beside their path."""
     staged = GitDir.with_tree(git, copy.parent, copy)
     clashing = names(staged.run("ls-files", "-z", "--unmerged").out)
@@ -157,7 +163,7 @@ def _staged_tree(git: GitDir, copy: Path, head: str) -> str | None:
     return None if tree == git.text("rev-parse", f"{head}^{{tree}}") else tree
 
 
-def _bounded(folder: Path, ignored: Iterable[str], limit: int) -> tuple[list[str], list[str]]:
+def bounded(folder: Path, ignored: Iterable[str], limit: int) -> tuple[list[str], list[str]]:
     """The ignored files that fit under the limit, the smallest first, and the others."""
     sized = sorted((_size(folder / path), path) for path in ignored)
     fits: list[str] = []
@@ -177,10 +183,14 @@ def _size(path: Path) -> int:
 
 
 def _overlay(raw: GitDir, head: str, folder: Path, paths: list[str]) -> str:
-    """The tree of head with the paths as their bytes are on disk, or without them where they are gone."""
-    raw.run("read-tree", head, seconds=LONG)
     real = [path for path in paths if not path.endswith("/") and is_file(folder, path)]
     gone = [path for path in paths if not os.path.lexists(folder / path)]
+    return overlaid(raw, head, real, gone)
+
+
+def overlaid(raw: GitDir, head: str, real: Sequence[str], gone: Sequence[str]) -> str:
+    """The tree of head with real paths as their bytes are on disk, and without those that are gone."""
+    raw.run("read-tree", head, seconds=LONG)
     if gone:
         lines = [f"0 {'0' * len(head)}\t{path}" for path in gone]
         raw.run("update-index", "-z", "--index-info", stdin=packed(lines))
@@ -189,14 +199,18 @@ def _overlay(raw: GitDir, head: str, folder: Path, paths: list[str]) -> str:
     return raw.text("write-tree", "--missing-ok")
 
 
-def _extras(git: GitDir, found: Found, tree_admin: Admin, place: Place, kept: Kept) -> tuple[list[str], list[str]]:
+def remembered(found: Found, tree_admin: Admin, place: Place) -> list[str]:
+    """Commits that unfinished operations of a worktree, HEAD's own history and the stash remember."""
+    return [*tree_admin.pseudo_refs().values(), *tree_admin.reflog(), *_stash(found, place.branch)]
+
+
+def extras_of(git: GitDir, named: Iterable[str], kept: Kept, base: str) -> tuple[list[str], list[str]]:
     """Commits that only this tree remembers, as few as hold them all; and those that are not whole any more."""
-    remembered = [kept.head, *tree_admin.pseudo_refs().values(), *tree_admin.reflog(), *_stash(found, place.branch)]
-    there = objects.present(git, [oid for oid in dict.fromkeys(remembered) if oid.strip("0")])
+    there = objects.present(git, [oid for oid in dict.fromkeys((kept.head, *named)) if oid.strip("0")])
     if kept.index:
         there.append(commit_tree(git, kept.index, [kept.head], "What was staged"))
-    beyond = _beyond(git, there, [kept.tip, place.base])
-    whole = [oid for oid in beyond if objects.complete(git, [oid], [place.base])]
+    beyond = _beyond(git, there, [kept.tip, base])
+    whole = [oid for oid in beyond if objects.complete(git, [oid], [base])]
     if len(whole) > 1:
         whole = git.text("merge-base", "--independent", *whole).split()
     incomplete = [f"commit {oid}" for oid in beyond if oid not in whole and not _reached(git, oid, whole)]

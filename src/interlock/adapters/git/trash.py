@@ -12,6 +12,7 @@ from interlock.adapters.git.making import lock_path
 from interlock.adapters.git.mirror import HEAD, Mirror
 from interlock.adapters.git.occupants import occupants
 from interlock.adapters.git.snapshot import Kept
+from interlock.core.problems import Refused
 from interlock.ports import Place
 
 
@@ -55,40 +56,51 @@ def remove(mirror: Mirror, place: Place, ref: str) -> None:
         if tree_admin is not None:
             target.registration.parent.mkdir(parents=True, exist_ok=True)
             tree_admin.folder.rename(target.registration)
-        _delete_branch(mirror, place, saved[1] if saved else None)
+        delete_branch(mirror, place.branch, saved[1] if saved else None)
         for intent in intents.of_path(found, place.path):
             intents.write(found, replace(intent, state="removed"))
 
 
 def _check_saved(mirror: Mirror, place: Place, ref: str, saved: tuple[str, Kept] | None) -> None:
     """Look again, under the lock: nobody lives there, and the snapshot is of the tree as it is now."""
-    if living := occupants(place.path):
+    refuse_alive(place.path, occupants(place.path))
+    picture = snapshot.take(mirror, place)
+    if saved is None or saved[1] != picture.kept or tree_of(mirror, saved[0]) != picture.tree:
+        raise unsaved(place.path, ref, taken=saved is not None)
+
+
+def refuse_alive(path: Path, living: tuple[str, ...]) -> None:
+    """Refuse (alive) when somebody lives there."""
+    if living:
         raise refused(
             "alive",
-            f"A process lives in {place.path}.",
+            f"A process lives in {path}.",
             "Taking the tree away would pull it from under that process.",
             "End the process, or leave its shell, then try again.",
             *living,
         )
-    picture = snapshot.take(mirror, place)
-    if saved is None or saved[1] != picture.kept or _tree(mirror, saved[0]) != picture.tree:
-        what = f"has no snapshot at {ref}" if saved is None else f"changed since its snapshot at {ref}"
-        raise refused(
-            "unsaved",
-            f"The tree {place.path} {what}.",
-            "A tree is taken away only when all of it is kept.",
-            "Take a snapshot, then try again.",
-        )
 
 
-def _tree(mirror: Mirror, commit: str) -> str:
+def unsaved(path: Path, ref: str, *, taken: bool) -> Refused:
+    """The refusal for a tree that is not the one its snapshot is of, or that has none."""
+    what = f"changed since its snapshot at {ref}" if taken else f"has no snapshot at {ref}"
+    return refused(
+        "unsaved",
+        f"The tree {path} {what}.",
+        "A tree is taken away only when all of it is kept.",
+        "Take a snapshot, then try again.",
+    )
+
+
+def tree_of(mirror: Mirror, commit: str) -> str:
+    """The tree object of a commit."""
     return mirror.git.text("rev-parse", f"{commit}^{{tree}}")
 
 
-def _delete_branch(mirror: Mirror, place: Place, kept: Kept | None) -> None:
+def delete_branch(mirror: Mirror, branch: str, kept: Kept | None) -> None:
     """Delete the branch by its expected commit, and only when that is kept: by the snapshot, or as part of the default branch."""
     user = mirror.found.git()
-    ref = f"{BRANCHES}{place.branch}"
+    ref = f"{BRANCHES}{branch}"
     tip = user.refs(ref).get(ref)
     if tip is None:
         return

@@ -114,13 +114,14 @@ def put_back(mirror: Mirror, path: Path, commit: str) -> tuple[str, ...]:
         git.run("read-tree", commit, seconds=LONG)
         wrong = changed(git)
         for name in wrong:
-            _clear_the_way(path, name)
+            clear_the_way(path, name)
         if wrong:
             git.run("checkout-index", "-q", "-z", "--stdin", stdin=packed(wrong), seconds=LONG)
     return tuple(wrong)
 
 
-def _clear_the_way(root: Path, name: str) -> None:
+def clear_the_way(root: Path, name: str) -> None:
+    """Take away links and files where folders of a path belong, and a folder where its file belongs."""
     for part in [*reversed((root / name).parents), root / name]:
         if not part.is_relative_to(root) or part == root:
             continue

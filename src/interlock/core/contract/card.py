@@ -11,7 +11,7 @@ from typing import Literal
 Tier = Literal["fast", "slow"]
 PromptBy = Literal["file", "argument", "stdin"]
 Risk = Literal["low", "normal", "high"]
-Level = Literal["worktree", "sealed"]
+Level = Literal["worktree", "snapshot", "sealed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,7 @@ class Needs:
     browser: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

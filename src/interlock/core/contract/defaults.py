@@ -19,7 +19,7 @@ def with_defaults(card: Card, policy: Policy) -> Card:
         card,
         agent=_agent(card.agent, _agent(known.agent, policy.agent)),
         budget=_budget(card.budget, _budget(known.budget, policy.budget)),
-        isolation=card.isolation or known.isolation,
+        isolation=card.isolation or known.isolation or policy.isolation,
     )
 
 

@@ -46,7 +46,6 @@ def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
         ),
         ("variants", card.variants != 1, card.variants, "Write variants: 1 or leave it out."),
         ("risk", card.risk == "high", card.risk, "Write risk: normal, and have the owner look before it lands."),
-        ("isolation", card.isolation == "sealed", card.isolation, "Write isolation: worktree or leave it out."),
         ("budget.tokens", budget.tokens is not None, budget.tokens, "Limit the time instead: budget: {wall: 45m}."),
         ("budget.usd", budget.usd is not None, budget.usd, "Limit the time instead: budget: {wall: 45m}."),
         (
@@ -55,14 +54,6 @@ def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
             needs.ports,
             f"A block has {_PORTS} ports of each family; ask for no more.",
         ),
-        ("needs.browser", bool(needs.browser), _list(needs.browser), "Leave it out."),
-        (
-            "needs.services",
-            bool(needs.services),
-            _list(needs.services),
-            "Leave it out, and start services in the check.",
-        ),
-        ("needs.network", bool(needs.network), _list(needs.network), "Leave it out: the network is not cut off yet."),
     )
 
 

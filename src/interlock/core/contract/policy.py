@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interlock.core.contract.around import (
+    ApprovalRule,
+    Bases,
+    Browser,
+    Database,
+    Dependency,
+    SandboxRules,
+    Secret,
+    Service,
+    Template,
+)
 from interlock.core.contract.card import AgentChoice, Budget, Check, Level
+from interlock.core.sandbox import Host
 
 Kind = Literal["parallel", "serial", "alone"]
 SignOff = Literal["owner", "none"]
@@ -36,16 +48,6 @@ class Train:
     rebuilds: int = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
-    """A database that tasks may ask for by name."""
-
-    name: str
-    use: str
-    baseline: str
-    migrate: str | None = None
-
-
 PROTECTED_PATHS = (
     "tasks/**",
     ".github/**",
@@ -64,7 +66,8 @@ class Policy:
 
     ``ports`` is block 0, the main checkout's table; ``review_wip`` the ceiling over all classes (None: no
     ceiling); ``caches`` names ignored files that a check may find in the task's own tree; ``environment``
-    names variables that agents and checks inherit beside the built-in list; times are in seconds.
+    names variables that agents and checks inherit beside the built-in list; times are in seconds.  ``network``
+    is what cards may ask for (None: anything that a card names).
     """
 
     train: Train = field(default_factory=Train)
@@ -76,6 +79,17 @@ class Policy:
     caches: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     workspaces: str | None = None
+    isolation: Level | None = None
+    sandbox: SandboxRules = field(default_factory=SandboxRules)
+    network: tuple[Host, ...] | None = None
+    dependencies: tuple[Dependency, ...] = ()
+    bases: Bases = field(default_factory=Bases)
+    services: tuple[Service, ...] = ()
+    templates: tuple[Template, ...] = ()
+    browsers: tuple[Browser, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    approvals: tuple[ApprovalRule, ...] = ()
+    idle_days: int = 7
     sign_commits: bool = False
     agent: AgentChoice = field(default_factory=AgentChoice)
     budget: Budget = field(default_factory=Budget)
@@ -84,6 +98,15 @@ class Policy:
 
     def find_class(self, name: str) -> TaskClass | None:
         return next((known for known in self.classes if known.name == name), None)
+
+    def service(self, name: str) -> Service | None:
+        return next((known for known in self.services if known.name == name), None)
+
+    def browser(self, role: str) -> Browser | None:
+        return next((known for known in self.browsers if known.role == role), None)
+
+    def secret(self, name: str) -> Secret | None:
+        return next((known for known in self.secrets if known.name == name), None)
 
     def database(self, name: str) -> Database | None:
         return next((known for known in self.databases if known.name == name), None)

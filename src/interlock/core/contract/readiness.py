@@ -10,6 +10,7 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.contradiction import ambiguous_brackets, contradictions, idle_patterns
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.ground import Ground, ground_of
+from interlock.core.contract.needs_known import needs_known
 from interlock.core.contract.not_built import not_built
 from interlock.core.contract.places import Places, Positions, in_order
 from interlock.core.contract.policy import Policy
@@ -171,14 +172,6 @@ def _database(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
             fix=f"Add it under databases in interlock.yaml: {name}: {{use: sqlite, baseline: dev.sqlite3}}.",
             where=places.where("needs.database"),
         )
-    elif known.use != "sqlite":
-        yield Problem(
-            kind="not-built",
-            what=f"The database {name} is of kind {known.use}, which is not built yet.",
-            why="Only SQLite databases can be copied for a task so far.",
-            fix="Use a database with use: sqlite, or leave needs.database out.",
-            where=places.where("needs.database"),
-        )
 
 
 def _not_built(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
@@ -210,5 +203,6 @@ _RULES: Final[tuple[Rule, ...]] = (
     _questions,
     _owner,
     _database,
+    needs_known,
     _not_built,
 )

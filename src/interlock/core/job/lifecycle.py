@@ -66,8 +66,8 @@ class Job:
     ``attempt`` is the number of the last attempt started, ``worked`` that of the one whose work ``head`` is (0: the
     head is of an attempt that was given up); ``interruptions`` counts attempts in a row that
     were ended from outside; ``hypotheses`` holds one entry for each retry; ``waivers`` maps a rule to the
-    person who accepted it for the present head; ``adopt`` names a branch whose work is taken over as the first
-    attempt.
+    person who accepted it for the present head; ``approved`` maps an approval to the person who gave it, for this
+    job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt.
     """
 
     id: str
@@ -95,6 +95,7 @@ class Job:
     worked: int = 0
     waivers: Mapping[str, str] = field(default_factory=dict)
     waived_tests: tuple[str, ...] = ()
+    approved: Mapping[str, str] = field(default_factory=dict)
     waiting: Waiting | None = None
     landed_commit: str | None = None
     held: str | None = None
@@ -185,6 +186,8 @@ def _apply_data(job: Job, event: Event) -> Job:
     if "waive" in event.data:
         fresh["waivers"] = {**job.waivers, event.data["waive"]: event.actor}
         fresh["waived_tests"] = (*job.waived_tests, *event.data.get("tests", ()))
+    if event.kind == "job.note" and "approved" in event.data:
+        fresh["approved"] = {**job.approved, event.data["approved"]: event.actor}
     return replace(job, **fresh)
 
 

@@ -1,0 +1,61 @@
+"""Does the policy have what a card needs by name: secrets, services, browser roles and hosts; databases are readiness' own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from interlock.core.contract.card import Card
+from interlock.core.contract.ground import Ground
+from interlock.core.contract.places import Places
+from interlock.core.contract.suggest import nearest
+from interlock.core.problems import Problem
+
+
+def needs_known(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
+    """One problem for each name under ``needs`` that the policy does not configure."""
+    policy, needs = ground.policy, card.needs
+    yield from _unknown(
+        "secrets", "secret", needs.secrets, [each.name for each in policy.secrets], "{variable: NAME}", places
+    )
+    yield from _unknown(
+        "services", "service", needs.services, [each.name for each in policy.services], '{run: "…"}', places
+    )
+    yield from _unknown("browser", "browser role", needs.browser, [each.role for each in policy.browsers], "{}", places)
+    if policy.network is not None:
+        yield from _hosts(needs.network, [each.name for each in policy.network], places)
+
+
+def _unknown(
+    key: str, kind: str, asked: Sequence[str], known: Sequence[str], form: str, places: Places
+) -> Iterator[Problem]:
+    under = "browsers" if key == "browser" else key
+    for number, name in enumerate(asked):
+        if name in known:
+            continue
+        guess = nearest(name, known)
+        yield Problem(
+            kind="missing",
+            what=f"The policy has no {kind} named {name}.",
+            why=f"interlock.yaml configures: {', '.join(known) or 'none'}.",
+            fix=f"Write {guess}." if guess else f"Add it under {under} in interlock.yaml: {name}: {form}.",
+            where=places.where(f"needs.{key}[{number}]"),
+        )
+
+
+def _hosts(asked: Sequence[str], allowed: Sequence[str], places: Places) -> Iterator[Problem]:
+    for number, name in enumerate(asked):
+        if any(_within(name, each) for each in allowed):
+            continue
+        guess = nearest(name, allowed)
+        yield Problem(
+            kind="network",
+            what=f"The policy does not allow the host {name}.",
+            why=f"interlock.yaml allows: {', '.join(allowed) or 'none'}.",
+            fix=f"Write {guess}." if guess else f"Add it under network in interlock.yaml: {name}.",
+            where=places.where(f"needs.network[{number}]"),
+        )
+
+
+def _within(name: str, allowed: str) -> bool:
+    """Whether a host, or all that a wildcard means, is allowed."""
+    return name == allowed or (allowed.startswith("*.") and name.removeprefix("*").endswith(allowed[1:]))
