@@ -399,6 +399,9 @@ class Workspaces(Protocol):
         ...
 
     def restore(self, ref: str, place: Place) -> None: ...
+    def evict(self) -> tuple[str, ...]:
+        """Take away prepared trees that nothing stands on and the policy does not keep; gives their names."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

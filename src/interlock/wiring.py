@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from interlock.core.contract.card import Level
 from interlock.core.contract.levels import LEVELS
 from interlock.core.contract.policy import Policy
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
 from interlock.ports import ContractFiles, Ports, Reader, Repo, Room
 
 if TYPE_CHECKING:
@@ -83,12 +83,13 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     repo = GitRepo.open(path or Path.cwd())
     folder = repo.common_dir / "interlock"
     url = store_url(repo)
+    workspaces = _workspaces(repo)
     return Ports(
         repo=repo,
         files=contract_files(),
         store=SqlStore.open(url),
         blocks=HostBlocks(store=url),
-        workspaces=_workspaces(repo),
+        workspaces=workspaces,
         databases=kinds(default_user()),
         runs=HostRuns(),
         agents=CommandAgents(),
@@ -96,7 +97,7 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         commands=HostCommands(),
         services=HostServices(),
         browsers=ChromiumBrowsers(),
-        secrets=ApprovedSecrets(repository=(repo.top,)),
+        secrets=ApprovedSecrets(repository=(repo.top, workspaces.path_for("x", "x", "worktree").parent)),
         records=JobRecords(folder),
         clock=SystemClock(),
         narrate=narrate,
@@ -151,7 +152,25 @@ def examine(path: Path | None = None) -> Report:
     except Misuse as fault:
         outside = ("repository", True, partial(_raise, fault))
         return try_all((*machine, outside), *_level_of_machine())
-    return try_all((*machine, *repository_probes(ports)), *_level_here(GitRepo.open(path or Path.cwd())))
+    databases = ("databases", False, partial(_exposed, ports))
+    return try_all((*machine, *repository_probes(ports), databases), *_level_here(GitRepo.open(path or Path.cwd())))
+
+
+def _exposed(ports: Ports) -> str:
+    """Databases of the team's servers that any role may enter, a task's too."""
+    from interlock.adapters.databases.kinds import exposed
+    from interlock.app.base import view_of
+
+    wanted = view_of(ports, ports.repo.last_base()).policy.databases
+    open_to_all = [
+        name for each in wanted if each.use == "postgres" for name in exposed(ports.databases["postgres"], each)
+    ]
+    if open_to_all:
+        raise InterlockError(
+            f"Any role may connect to {', '.join(open_to_all)}, the role of a task too.",
+            hint="REVOKE CONNECT ON DATABASE … FROM PUBLIC.",
+        )
+    return f"{len(wanted)} configured; none is open to every role."
 
 
 def attacks(say: Callable[[str], None] = lambda _: None) -> tuple[Attack, ...]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from string import Template
-from typing import Final
 
 from interlock.core.contract.around import Service
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
-from interlock.core.sandbox import RUN, Relay
+from interlock.core.sandbox import SOCKETS, Relay
 from interlock.ports import Ports, Running
-
-SOCKETS: Final = f"{RUN}/sockets"
 
 
 def relays_of(ports: Ports, job: Job, policy: Policy, *, without: str | None = None) -> tuple[Relay, ...]:

@@ -7,14 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from interlock.app.base import last_view
-from interlock.app.cardjson import from_json
 from interlock.app.database import release_of_job
 from interlock.app.down import stop_services
 from interlock.app.isolate import place_of
 from interlock.app.return_tree import bring_back
 from interlock.app.trail import Trail, holder, kept, stands, trail_of
-from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
@@ -49,6 +46,7 @@ def clean(ports: Ports, slug: str, actor: str, *, approve: bool = False) -> Clea
     """
     with _care(ports, _closed(ports, slug)) as job:
         trail = trail_of(ports, job)
+        stop_services(ports, job)
         if stands(ports, job):
             if trail.phase == "returning":
                 raise Misuse(f"The tree of {slug} is half way back.", hint=f"interlock restore {slug}, then clean it.")
@@ -89,8 +87,7 @@ def _care(ports: Ports, found: Job) -> Iterator[Job]:
 
 
 def _keep(ports: Ports, job: Job, actor: str, *, approve: bool) -> SnapshotTaken:
-    """A snapshot of a tree that stands, on the record; its services, which live in it, are stopped first."""
-    stop_services(ports, job)
+    """A snapshot of a tree that stands, on the record."""
     _refuse_occupied(ports, job)
     snapshot = ports.workspaces.snapshot(place_of(job), _ref(job))
     _refuse_unsaved(job, snapshot, approve=approve)
@@ -119,10 +116,8 @@ def _take_away(ports: Ports, job: Job, snapshot: SnapshotTaken, actor: str) -> N
 
 def _release_database(ports: Ports, job: Job) -> dict[str, Any]:
     """Archive or drop the job's database; where that cannot be done now, the rest goes on and clean tries it again."""
-    view = last_view(ports)
-    card = with_defaults(from_json(job.card), view.policy)
     try:
-        kept_at = release_of_job(ports, job, card, view.policy)
+        kept_at = release_of_job(ports, job)
     except InterlockError as fault:
         ports.narrate(
             f"{job.slug}: its database stays for now: {fault.message} interlock clean {job.slug} tries again."
@@ -196,6 +191,12 @@ def _refuse_unsaved(job: Job, snapshot: SnapshotTaken, *, approve: bool) -> None
             number=len(unsaved),
         )
     )
+
+
+def evict(ports: Ports) -> None:
+    """Take away prepared trees that nothing stands on and the policy does not keep; told, and nothing of a task's."""
+    for name in ports.workspaces.evict():
+        ports.narrate(f"The base {name} was taken away: nothing stands on it, and the policy does not keep it.")
 
 
 def closed_with_tree(ports: Ports) -> tuple[Job, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -16,7 +17,7 @@ from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import InterlockError, Refusal, Refused
-from interlock.core.sandbox import RUN, Bind, Relay
+from interlock.core.sandbox import RUN, SOCKETS, Bind, Relay
 from interlock.ports import Baseline, Branch, Databases, Place, Ports, Room
 
 INSIDE_PORT = 5432
@@ -46,22 +47,49 @@ def database_branch(ports: Ports, database: Database, commit: str, level: Level,
     return _kind(ports, database).branch(baseline, task, ports.records.shared(record, "data"))
 
 
-def release_of_job(ports: Ports, job: Job, card: Card, policy: Policy) -> str | None:
-    """Archive or drop the job's database; gives what was kept.  Raises InterlockError when it has to be tried again."""
-    database = database_of(card, policy)
+def release_of_job(ports: Ports, job: Job) -> str | None:
+    """Archive or drop the job's database, by the policy that it was made under; gives what was kept.
+
+    Raises InterlockError when it has to be tried again.
+    """
+    database = recorded(ports, job)
     if database is None:
         return None
     baseline = baseline_of(ports, database, job.base, level_of(job))
     return _kind(ports, database).release(baseline, task_of(job), ports.records.shared(job.id, "data"))
 
 
-def database_gone(ports: Ports, database: Database, commit: str, level: Level, task: str, record: str) -> None:
-    """Drop a branch that only a suite used; where that fails it is told, and listed as owned until it is done."""
-    baseline = baseline_of(ports, replace(database, on_clean="drop"), commit, level)
+def recorded(ports: Ports, job: Job) -> Database | None:
+    """The database as the policy had it when the job was isolated; a later policy may know another or none."""
+    for step in ("isolate", "isolate-failed"):
+        event = ports.store.event(job.id, 0, step)
+        if event is not None and event.data.get("database"):
+            shape = dict(event.data["database"])
+            return Database(**{**shape, "files": tuple(shape["files"])})
+    return None
+
+
+@contextmanager
+def throwaway(ports: Ports, database: Database, commit: str, level: Level, record: str) -> Iterator[Branch]:
+    """A branch for the checks of one record alone, dropped afterwards; what a killed call left is dropped first.
+
+    Only one at a time is open for a record: its caller holds a lock.
+    """
+    mine = f"check-{record}-"
+    kind = _kind(ports, database)
+    folder = ports.records.shared(record, "check-data")
+    dropping = baseline_of(ports, replace(database, on_clean="drop"), commit, level)
+    for left in kind.owned(dropping):
+        if left.startswith(mine):
+            kind.release(dropping, left, folder)
+    task = f"{mine}{ports.new_id()}"
     try:
-        _kind(ports, database).release(baseline, task, ports.records.shared(record, "data"))
-    except InterlockError as fault:
-        ports.narrate(f"The database of {task} is still there: {fault.message}")
+        yield kind.branch(baseline_of(ports, database, commit, level), task, folder)
+    finally:
+        try:
+            kind.release(dropping, task, folder)
+        except InterlockError as fault:
+            ports.narrate(f"The database {task} is still there, and goes with the next check: {fault.message}")
 
 
 def password_of(url: str) -> tuple[str, ...]:
@@ -149,7 +177,7 @@ def connected(ports: Ports, record: str, room: Room, branch: Branch) -> tuple[Ro
         name = f"database-{ports.new_id()}.sock"  # of this room alone: another one may be open at the same time
         outward = Relay(listen=f"unix:{folder / name}", connect=branch.address)
         inward = Relay(listen=f"tcp:127.0.0.1:{INSIDE_PORT}", connect=f"unix:{RUN}/sockets/{name}")
-        bind = Bind(source=str(folder), target=f"{RUN}/sockets", writable=True)
+        bind = Bind(source=str(folder), target=SOCKETS, writable=True)
         binds = sandbox.binds if any(each.target == bind.target for each in sandbox.binds) else (*sandbox.binds, bind)
         sandbox = replace(sandbox, outward=(*sandbox.outward, outward), inward=(*sandbox.inward, inward), binds=binds)
     return replace(room, sandbox=sandbox), values

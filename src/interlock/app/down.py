@@ -31,8 +31,8 @@ def down(ports: Ports, slug: str, actor: str) -> tuple[Job, tuple[str, ...]]:
 
 
 def stop_services(ports: Ports, job: Job) -> tuple[str, ...]:
-    """End what still runs beside a task, for its clean-up; gives the names.  Raises Refused (locked)."""
-    with alone(ports, job):
+    """End what still runs beside a task; gives the names.  Waits for an ``up`` that is going on, as long as it takes."""
+    with ports.records.lock(f"services-{job.id}", wait=None):
         return _stop(ports, job)
 
 

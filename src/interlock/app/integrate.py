@@ -10,6 +10,7 @@ from interlock.app.blame import conflict, dissolve, guilty, landed_partners, lea
 from interlock.app.landing import has_landed, land_candidate
 from interlock.app.publish import prove
 from interlock.app.together import check_together, green_alone, train_level
+from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
@@ -190,7 +191,7 @@ def _tested(
     verdicts: tuple[Verdict, ...],
     runs: int,
 ) -> None:
-    level = train_level(ports, view)
+    level = train_level(ports, view, [member.job for member in train.members])
     evidence = Evidence(
         subject=f"train:{train.number}",
         attempt=train.rev,
@@ -201,7 +202,7 @@ def _tested(
         policy_digest=view.policy_digest,
         place="fresh",
         level=level,
-        same_user=level != "sealed",
+        same_user=same_user(level),
         verdicts=verdicts,
     )
     number = ports.store.add_evidence(evidence)

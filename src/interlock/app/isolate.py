@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,10 +44,10 @@ def isolate(ports: Ports, job_id: str, view: View | None) -> Job:
     try:
         facts = _make(ports, job, view)
     except Refused as refused:
-        _give_up(ports, job, refused.refusal.what)
+        _give_up(ports, job, view, refused.refusal.what)
         raise
     except InterlockError as fault:
-        _give_up(ports, job, fault.message)
+        _give_up(ports, job, view, fault.message)
         raise Refused(
             Refusal(
                 rule="isolation-failed",
@@ -79,6 +79,7 @@ def _make(ports: Ports, job: Job, view: View) -> dict[str, Any]:
     path = ports.workspaces.path_for(job.slug, job.id, level)
     wanted = Place(path=path, branch=job.branch, base=job.base, level=level, job=job.id)
     place = ports.workspaces.create(wanted, job.slug)
+    _replace(ports.records.job(job.id) / "made", str(place.path))
     job = replace(job, level=level, workspace=str(place.path))
     values = _environment(ports, job, place, block, numbers, view)
     values |= _profiles(ports, job, card, view)
@@ -92,7 +93,14 @@ def _make(ports: Ports, job: Job, view: View) -> dict[str, Any]:
         "level": level,
         "not_covered": NOT_COVERED[level],
         "base": place.base,
+        "database": _database_value(card, view),
     }
+
+
+def _database_value(card: Card, view: View) -> dict[str, Any] | None:
+    """The policy's database as it is now, without any URL: it is released by what it was made by."""
+    database = database_of(card, view.policy)
+    return asdict(database) if database else None
 
 
 def _level(ports: Ports, job: Job, card: Card) -> Level:
@@ -190,8 +198,16 @@ def _write_card(ports: Ports, job: Job, card: Card, view: View) -> None:
     (ports.records.spool(job.id) / "card.json").write_text(json.dumps(shape, indent=2), encoding="utf-8")
 
 
-def _give_up(ports: Ports, job: Job, why: str) -> None:
-    ports.store.record(
-        NewEvent(subject=job.id, step="isolate-failed", kind="job.abandoned", data={"reason": f"not isolated: {why}"})
-    )
+def _give_up(ports: Ports, job: Job, view: View, why: str) -> None:
+    """Abandon the job; a tree that was made stays on its record, so that clean takes it away with all that hangs on it."""
+    data: dict[str, Any] = {"reason": f"not isolated: {why}"}
+    made = ports.records.job(job.id) / "made"
+    if made.is_file():
+        card = with_defaults(from_json(job.card), view.policy)
+        data |= {
+            "workspace": made.read_text(encoding="utf-8"),
+            "level": _level(ports, job, card),
+            "database": _database_value(card, view),
+        }
+    ports.store.record(NewEvent(subject=job.id, step="isolate-failed", kind="job.abandoned", data=data))
     ports.blocks.release(job.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from interlock.app.base import last_view
+from interlock.app.database import database_branch, level_of, recorded, task_of, url_for
 from interlock.app.isolate import environment_of, place_of, write_environment
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
@@ -30,11 +31,24 @@ def bring_back(ports: Ports, job: Job, ref: str, actor: str, *, again: bool) -> 
         if isinstance(fault, Refused) and fault.refusal.rule in _NOTHING_DONE and not again:
             _note(ports, job, "restore-refused", actor, {"text": f"Not brought back: {fault.message}", "cleaned": True})
         raise
-    values = {name: value for name, value in environment_of(ports, job).items() if name not in job.ports}
-    values |= {name: str(number) for name, number in numbers.items()} | {"INTERLOCK_BLOCK": str(block)}
-    write_environment(ports, job, place_of(job), values)
+    write_environment(ports, job, place_of(job), _values(ports, job, block, numbers))
     data = {"text": "Tree brought back.", "restored": ref, "block": block, "ports": numbers}
     _note(ports, job, "restore", actor, data)
+
+
+def _values(ports: Ports, job: Job, block: int, numbers: dict[str, int]) -> dict[str, str]:
+    """The task's values with what is new: the block, its ports where the task sees them, a fresh branch of its database."""
+    values = environment_of(ports, job) | {"INTERLOCK_BLOCK": str(block)}
+    sandboxed = ports.workspaces.room(place_of(job)).sandbox is not None
+    if not sandboxed:
+        values = {name: value for name, value in values.items() if name not in job.ports}
+        values |= {name: str(number) for name, number in numbers.items()}
+    database = recorded(ports, job)
+    if database is None:
+        return values
+    branch = database_branch(ports, database, job.base, level_of(job), task_of(job), job.id)
+    ports.narrate(f"{job.slug}: its database {branch.name} is a new branch; what was in the old one is in its archive.")
+    return values | {"DATABASE_NAME": branch.name, "DATABASE_URL": url_for(branch, sandboxed=sandboxed)}
 
 
 def _claim(ports: Ports, job: Job) -> tuple[int, dict[str, int]]:

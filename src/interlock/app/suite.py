@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +23,8 @@ READER = 2
 class Bench:
     """Where a suite runs: the commit and its tree, the level of the walls around it, the folder of its logs.
 
-    ``furnish`` gives a fresh room what its checks may have.  ``ready`` is the room of a tree that was proven to
+    ``furnish`` gives a room what its checks may have, as long as they run; ``around`` is a digest of that, since a run is
+    taken over only where it would find the same.  ``ready`` is the room of a tree that was proven to
     equal the commit, or None for a fresh one; ``compared`` says that the runs are only compared with, so that a
     red one is worth keeping: others are run again when they are asked for.
     """
@@ -31,7 +33,8 @@ class Bench:
     tree: str
     level: Level
     logs: Path
-    furnish: Callable[[Room], Furnished]
+    furnish: Callable[[Room], AbstractContextManager[Furnished]]
+    around: str = ""
     ready: Room | None = None
     compared: bool = False
 
@@ -111,16 +114,16 @@ def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, C
 def _run_in(ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, room: Room) -> dict[str, CheckRun]:
     """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote."""
     runs: dict[str, CheckRun] = {}
-    around = bench.furnish(room)
-    for check, key in checks:
-        if check.run in runs:
-            continue
-        if runs:
-            _put_back(ports, bench, room)
-        ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
-        run = ports.checks.run(check, around.room, around.env, bench.logs / f"{key}.log", around.redact)
-        runs[check.run] = run
-        _remember(ports, bench, key, run)
+    with bench.furnish(room) as done:
+        for check, key in checks:
+            if check.run in runs:
+                continue
+            if runs:
+                _put_back(ports, bench, room)
+            ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
+            run = ports.checks.run(check, done.room, done.env, bench.logs / f"{key}.log", done.redact)
+            runs[check.run] = run
+            _remember(ports, bench, key, run)
     if bench.ready is not None:
         _put_back(ports, bench, room)
     return runs
@@ -136,15 +139,15 @@ def _remember(ports: Ports, bench: Bench, key: str, run: CheckRun) -> None:
     """Keep a green run, and a red one only where it is compared with: others are run again when asked for."""
     if run.exit_code == 0 and run.report_fault is None:
         ports.store.cache_run(key, run)
-    elif bench.compared and run.exit_code is not None:
+    elif bench.compared and run.exit_code is not None and (run.report is not None or not run.expected_report):
         ports.store.cache_run(f"{key}-red", run)
 
 
 def _key(check: Check, bench: Bench) -> str:
-    """Equal command, demand for a report, kind of place and tree; ports and names of the environment differ by task."""
+    """Equal command, demand for a report, kind of place, level, surroundings and tree; only names and numbers of a task differ."""
     report = check.report
     counted = bool(report and report.at_least)
     place = "task" if bench.ready else "fresh"
     asked = report.junit if report else None
-    shape = [READER, check.run, asked, counted, check.timeout, place, bench.level, bench.tree]
+    shape = [READER, check.run, asked, counted, check.timeout, place, bench.level, bench.around, bench.tree]
     return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:24]

@@ -11,9 +11,10 @@ from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.database import level_of
 from interlock.app.isolate import ENV_FILE, place_of
-from interlock.app.rooms import Wanted, furnish
+from interlock.app.rooms import checking, surroundings, wanted_by
 from interlock.app.suite import Bench, distinct, run_suite
 from interlock.core.contract.card import Card, Check
+from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
 from interlock.core.gate.artifacts import judge_artifact
 from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
@@ -199,13 +200,15 @@ def _bench(ports: Ports, job: Job, view: View, card: Card, commit: str, tree: st
 
 def _base_bench(ports: Ports, job: Job, view: View, card: Card) -> Bench:
     logs = ports.records.job(job.id) / "checks"
-    wanted = Wanted(job=job, card=card, policy=view.policy, record=logs)
+    wanted = wanted_by(ports, job, card, view.policy, logs)
+    level = level_of(job)
     return Bench(
         commit=job.base,
         tree=ports.repo.tree_of(job.base),
-        level=level_of(job),
+        level=level,
         logs=logs,
-        furnish=lambda room: furnish(ports, wanted, room),
+        furnish=lambda room: checking(ports, wanted, room, job.base, level),
+        around=surroundings(ports, wanted, job.base, level),
         compared=True,
     )
 
@@ -257,7 +260,7 @@ def _evidence(view: View, job: Job, result: Verification) -> Evidence:
         policy_digest=view.policy_digest,
         place=result.place,
         level=level_of(job),
-        same_user=level_of(job) != "sealed",
+        same_user=same_user(level_of(job)),
         verdicts=result.verdicts,
         waived=_waived(job, result),
     )

@@ -20,7 +20,7 @@ def command(face: Face, slugs: tuple[str, ...], landed: bool, approve: bool, act
 
     Refuses an open job, a tree in which a process lives, and uncommitted work unless a person approves by name.
     """
-    from interlock.app.clean import clean, closed_with_tree
+    from interlock.app.clean import clean, closed_with_tree, evict
     from interlock.wiring import open_ports
 
     if not slugs and not landed:
@@ -42,6 +42,7 @@ def command(face: Face, slugs: tuple[str, ...], landed: bool, approve: bool, act
             kept = done.as_json()["kept"]
             lines += [f"  kept in it: {path}" for path in kept[:10]]
             lines += [f"  and {len(kept) - 10} more; --json lists them all."] if len(kept) > 10 else []
+    evict(ports)
     face.answer(
         {"results": results},
         lines or ["No job that landed has a tree here."],

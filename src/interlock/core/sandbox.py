@@ -13,6 +13,9 @@ HOME: Final = "/home/agent"
 RUN: Final = "/run/interlock"
 """Inside: ``bin`` (our tools), ``attempt`` (prompt), ``spool`` (messages), ``sockets`` (gate, proxy, services), ``report``."""
 
+SOCKETS: Final = f"{RUN}/sockets"
+"""Inside: the folder that all rooms of one task share for the sockets of its services."""
+
 GIT_SOCKET: Final = f"{RUN}/git.sock"
 PROXY_SOCKET: Final = f"{RUN}/proxy.sock"
 PROXY_PORT: Final = 3128

@@ -66,6 +66,8 @@ def services(reading: Reading, node: Node, key: str) -> tuple[Service, ...]:
         values = _entry(reading, inner, f"{key}.{name}", _SERVICE, form, ("run",), NAME, name)
         if values is not None:
             found.append(Service(name=name, **values))
+    for service in found:
+        _port_of_readiness(reading, f"{key}.{service.name}", service)
     known = {service.name for service in found} | set(_keys(node))
     for service in found:
         for other in service.after:
@@ -73,6 +75,18 @@ def services(reading: Reading, node: Node, key: str) -> tuple[Service, ...]:
                 what = f"The service {service.name} starts after {other}, which is no service."
                 _tell(reading, f"{key}.{service.name}", what, f"Name one of: {', '.join(sorted(known))}.")
     return tuple(found)
+
+
+def _port_of_readiness(reading: Reading, key: str, service: Service) -> None:
+    """A readiness by port asks the port that the service serves, so that one must be named, and the same one."""
+    ready = service.ready
+    if ready is None or (ready.tcp is None and ready.http is None):
+        return
+    if ready.tcp is not None and ready.tcp != service.port:
+        what = f"{key} is ready by the port {ready.tcp} and serves {service.port or 'none'}."
+        _tell(reading, key, what, f"Write port: {ready.tcp}.")
+    elif ready.http is not None and service.port is None:
+        _tell(reading, key, f"{key} is ready by http and serves no port.", "Write port: APP_PORT, or another one.")
 
 
 def templates(reading: Reading, node: Node, key: str) -> tuple[Template, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from interlock.core.contract.card import Level
@@ -18,6 +18,18 @@ COVERS: Final[Mapping[Level, str]] = {
     "snapshot": "its own tree, private repository and branch, ports, database and environment",
     "worktree": "its own tree and branch, ports, database and environment",
 }
+
+
+def same_user(level: Level) -> bool:
+    """Whether an agent at this level runs as the user who judges it, and could have tampered with the evidence."""
+    return level != "sealed"
+
+
+def strictest(levels: Iterable[Level]) -> Level | None:
+    """The best of several levels; None of none."""
+    found = set(levels)
+    return next((level for level in LEVELS if level in found), None)
+
 
 NOT_COVERED: Final[Mapping[Level, str]] = {
     "sealed": (

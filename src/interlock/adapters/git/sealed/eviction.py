@@ -30,10 +30,10 @@ def evict(layout: Layout, rules: Bases, now: float | None = None) -> tuple[str, 
     """
     moment = time.time() if now is None else now
     gone: list[Path] = []
-    known = sorted(bases.every(layout), key=_last_used)
-    sizes = {base.folder: _bytes(base.folder) for base in known}
-    total = sum(sizes.values())
     with bases.standing(layout, still=False):
+        known = sorted(bases.every(layout), key=_last_used)
+        sizes = {base.folder: _bytes(base.folder) for base in known}
+        total = sum(sizes.values())
         used = _used(layout)
         for delta in layout.bases.glob("*/deltas/*"):
             if moment - delta.stat().st_mtime > _DAY and not _stands(used, delta):
