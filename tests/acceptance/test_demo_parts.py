@@ -11,6 +11,8 @@ import pytest
 
 from interlock.demo import agent, cards, repository
 
+pytestmark = pytest.mark.long
+
 GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
 ENV = {**{k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "PYTEST_"))}, "PYTHONDONTWRITEBYTECODE": "1"}
 BY_SLUG = {part.slug: part for part in cards.PARTS}

@@ -74,6 +74,7 @@ def test_a_sealed_agent_finds_no_way_out_and_its_work_lands(world, monkeypatch):
     assert {(each["level"], each["same_user"]) for each in shown["evidence"]} == {("sealed", False)}
 
 
+@pytest.mark.long
 def test_an_agent_that_writes_into_a_neighbours_tree_does_not_reach_it(world):
     world.card("quiet", command="true")
     world.push()
@@ -129,6 +130,7 @@ P
 """
 
 
+@pytest.mark.long
 def test_network_is_closed_but_for_the_hosts_of_the_card(world, page):
     world.write(
         "interlock.yaml",
@@ -159,6 +161,7 @@ def test_a_host_that_the_policy_does_not_list_keeps_the_card_from_being_ready(wo
     assert "evil.example" in json.dumps(answer["refusal"])
 
 
+@pytest.mark.long
 def test_a_big_tree_is_an_overlay_with_its_dependencies_and_lands_the_same(world):
     for number in range(1200):
         world.write(f"src/{number % 40}/{number}.txt", f"{number}\n")
@@ -182,6 +185,7 @@ def test_a_big_tree_is_an_overlay_with_its_dependencies_and_lands_the_same(world
     assert not any(path.startswith("deps/") for path in world.main_files())
 
 
+@pytest.mark.long
 def test_root_runs_no_agent_where_there_is_no_sandbox(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("only root is refused")
@@ -208,6 +212,7 @@ def test_a_level_that_is_demanded_is_refused_where_it_cannot_be_had(tmp_path):
     assert answer["level"] == "sealed"
 
 
+@pytest.mark.long
 def test_open_writes_the_present_tree_for_an_editor(world, tmp_path):
     write_agent(world, "one", "mkdir -p one; echo here > one/a; exit 1")
     world.push()
@@ -217,6 +222,7 @@ def test_open_writes_the_present_tree_for_an_editor(world, tmp_path):
     assert (tmp_path / "look" / "one" / "a").read_text() == "here\n", answer
 
 
+@pytest.mark.long
 def test_clean_and_restore_bring_back_what_was_not_committed(world):
     write_agent(world, "one", "mkdir -p one; echo kept > one/a; interlock-task stop 'which one?'")
     world.push()

@@ -45,7 +45,10 @@ def test_br_02_a_branch_in_the_way_is_named_before_anything_is_taken(team: World
 def test_br_02_neighbours_are_not_in_the_way(team: World, neighbour: str) -> None:
     git(team.top, "branch", neighbour)
     trees = team.trees()
-    trees.check_free("billing", trees.path_for("billing", "j1"))
+    path = trees.path_for("billing", "j1")
+    trees.check_free("billing", path)
+    assert trees.exists(place(team, "billing", "j1"))
+    assert git(team.top, "rev-parse", neighbour)
 
 
 @pytest.mark.parametrize("kind", ["folder", "empty", "file", "link"])

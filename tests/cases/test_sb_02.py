@@ -13,6 +13,8 @@ from tests.integration.git.build import ENV, World, git, place, placed, work, wo
 from interlock.core.problems import InterlockError
 from interlock.ports import Merged, Place
 
+pytestmark = pytest.mark.long
+
 pytest_plugins = ("tests.integration.git.fixtures",)
 
 REF = "refs/interlock/trash/t/job1-7"

@@ -15,6 +15,8 @@ from tests.integration.git.dying import do
 
 from interlock.ports import Place
 
+pytestmark = pytest.mark.long
+
 pytest_plugins = ("tests.integration.git.fixtures",)
 
 REF = "refs/interlock/trash/t/job1-7"

@@ -125,8 +125,9 @@ def test_a_shell_has_the_terminal_with_job_control_and_gives_its_exit_code(box: 
 
 
 def test_a_shell_leaves_nothing_behind(box: Box) -> None:
-    shell = Terminal(box, ["bash", "--norc", "-c", "(exec -a il-behind sleep 600) & sleep 0.3; exit 3"])
+    shell = Terminal(box, ["bash", "--norc", "-c", "(exec -a il-behind sleep 600) & sleep 1; exit 3"])
     try:
+        wait_until(lambda: seen("il-behind"))
         shell.until("ended 3")
     finally:
         shell.close()

@@ -208,6 +208,7 @@ def race(tmp_path: Path, processes: int, rounds: int) -> None:
     assert claims == [], "every block was given back"
 
 
+@pytest.mark.long
 def test_forty_processes_and_four_hundred_claims_never_collide(tmp_path: Path) -> None:
     race(tmp_path, 40, 10)
 

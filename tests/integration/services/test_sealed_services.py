@@ -18,10 +18,10 @@ from tests.integration.watching import seen, wait_until
 
 from interlock.adapters.commands import HostCommands
 from interlock.adapters.services import HostServices
-from interlock.app.beside import SOCKETS, socket_name, socket_of
+from interlock.app.beside import socket_name, socket_of
 from interlock.core.contract.around import Ready, Service
 from interlock.core.problems import Refused
-from interlock.core.sandbox import Bind, Relay, Sandbox
+from interlock.core.sandbox import SOCKETS, Bind, Relay, Sandbox
 from interlock.host import sockets
 from interlock.host.sandbox import bwrap, identity
 from interlock.ports import Room, Unit

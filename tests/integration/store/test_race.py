@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.integration.store.race import audit, race
 
 from interlock.adapters.store import SqlStore
@@ -36,5 +37,6 @@ def judge(url: str, *, processes: int, attempts: int) -> dict[str, int]:
     return found
 
 
+@pytest.mark.long
 def test_three_hundred_racing_admissions_are_never_over(store_url: str) -> None:
     judge(store_url, processes=4, attempts=75)

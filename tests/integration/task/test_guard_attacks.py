@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.integration.task.guarded import World, bubblewrap
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from interlock.adapters.git.errors import NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
-from interlock.core.gate.changes import SYMLINK, Change, Status
+from interlock.core.gate.changes import SYMLINK, Change, from_raw
 from interlock.core.problems import Refused
 
 # --ignore-submodules=none: a .gitmodules or a setting in the judged repository must not hide a submodule's change.
@@ -88,23 +88,10 @@ def _diff(git: GitDir, pairs: Mapping[str, str]) -> dict[str, tuple[Change, ...]
     tokens = iter(out.split(b"\0"))
     for token in tokens:
         if token.startswith(b":"):
-            current.append(_change(token.decode(), os.fsdecode(next(tokens))))
+            current.append(from_raw(token.decode(), os.fsdecode(next(tokens))))
         elif token:
             current = found.setdefault(token.decode().strip(), [])
     return {head: tuple(changes) for head, changes in found.items()}
-
-
-def _change(meta: str, path: str) -> Change:
-    old_mode, new_mode, old_oid, new_oid, letter = meta[1:].split(" ")
-    status: Status = letter[0]  # type: ignore[assignment]  # git gives A, M, D or T without rename detection
-    return Change(
-        path=path,
-        status=status,
-        old_mode=int(old_mode, 8),
-        new_mode=int(new_mode, 8),
-        old_oid="" if status == "A" else old_oid,
-        new_oid="" if status == "D" else new_oid,
-    )
 
 
 def _targets(git: GitDir, changes: Iterable[Change]) -> dict[str, str]:

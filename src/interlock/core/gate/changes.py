@@ -27,3 +27,17 @@ class Change:
     new_oid: str = ""
     target: str | None = None
     renamed_from: str | None = None
+
+
+def from_raw(meta: str, path: str) -> Change:
+    """One line of ``git diff-tree --raw`` without rename detection: what stands before the path, and the path."""
+    old_mode, new_mode, old_oid, new_oid, letter = meta[1:].split(" ")
+    status: Status = letter[0]  # type: ignore[assignment]  # git gives A, M, D or T
+    return Change(
+        path=path,
+        status=status,
+        old_mode=int(old_mode, 8),
+        new_mode=int(new_mode, 8),
+        old_oid="" if status == "A" else old_oid,
+        new_oid="" if status == "D" else new_oid,
+    )

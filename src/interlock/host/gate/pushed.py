@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.core.gate.changes import SYMLINK, Change, Status
+from interlock.core.gate.changes import SYMLINK, Change, from_raw
 
 MOST_COMMITS: Final = 5_000
 _MOST_BYTES: Final = 64 << 20
@@ -105,7 +105,7 @@ def changes(pairs: Mapping[str, str]) -> dict[str, tuple[Change, ...]]:
     tokens = iter(out.split(b"\0"))
     for token in tokens:
         if token.startswith(b":"):
-            current.append(_change(token.decode(), os.fsdecode(next(tokens))))
+            current.append(from_raw(token.decode(), os.fsdecode(next(tokens))))
         elif token:
             current = found.setdefault(token.decode().strip(), [])
     links = _links({each.new_oid for every in found.values() for each in every if each.new_mode == SYMLINK})
@@ -140,19 +140,6 @@ def sizes(new: str, seen: Sequence[str]) -> Sizes:
         known = {line.split(" ", 1)[0] for line in old.splitlines()}
         absent = [oid for oid in absent if oid not in known]
     return Sizes(total=total, absent=tuple(absent))
-
-
-def _change(meta: str, path: str) -> Change:
-    old_mode, new_mode, old_oid, new_oid, letter = meta[1:].split(" ")
-    status: Status = letter[0]  # type: ignore[assignment]  # git gives A, M, D or T without rename detection
-    return Change(
-        path=path,
-        status=status,
-        old_mode=int(old_mode, 8),
-        new_mode=int(new_mode, 8),
-        old_oid="" if status == "A" else old_oid,
-        new_oid="" if status == "D" else new_oid,
-    )
 
 
 def _links(oids: set[str]) -> dict[str, str]:

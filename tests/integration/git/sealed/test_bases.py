@@ -21,7 +21,7 @@ from interlock.core.problems import Refused
 from interlock.core.sandbox import Host
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.long]
 FILES: dict[str, str | bytes | None] = {
     "src/a.py": "a = 1\n",
     "src/b.py": "b = 2\n",

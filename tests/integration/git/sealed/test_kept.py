@@ -15,6 +15,8 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.adapters.git.trees import remove_folder
 from interlock.core.problems import Refused
 
+pytestmark = pytest.mark.long
+
 pytest_plugins = ("tests.integration.git.fixtures",)
 
 

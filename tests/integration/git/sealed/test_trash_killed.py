@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[4]
 MOST = 1500
-STEPS = {"before": 29, "after": 7}
+STEPS = {"before": 61, "after": 17}
 
 
 def die(task: Sealed, verb: str, number: int, when: str, *commits: str) -> bool:

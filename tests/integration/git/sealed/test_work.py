@@ -21,6 +21,8 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.core.problems import InterlockError, Refused
 from interlock.ports import Place
 
+pytestmark = pytest.mark.long
+
 pytest_plugins = ("tests.integration.git.fixtures",)
 
 
