@@ -602,6 +602,9 @@ class Agents(Protocol):
     """How the agent of a card is started."""
 
     def launch(self, card: Card, prompt: str, room: Room, env: Mapping[str, str], folder: Path) -> Launch: ...
+    def tools(self, room: Room, env: Mapping[str, str], folder: Path) -> tuple[Room, dict[str, str]]:
+        """The room and values with which a person has what an agent has there: interlock-task and the guards."""
+        ...
 
 
 class Checks(Protocol):
@@ -638,6 +641,10 @@ class Records(Protocol):
         ...
 
     def messages(self, job: str, attempt: int) -> tuple[Message, ...]: ...
+    def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:
+        """The last refusals of network and gate in a job's attempts, oldest first: kind, at, what, why."""
+        ...
+
     def lock(self, name: str, *, wait: float | None) -> AbstractContextManager[None]: ...
 
 

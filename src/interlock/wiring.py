@@ -149,7 +149,7 @@ def examine(path: Path | None = None) -> Report:
     machine = (*machine_probes(), *git_probes())
     try:
         ports = open_ports(path)
-    except Misuse as fault:
+    except (Misuse, Refused) as fault:
         outside = ("repository", True, partial(_raise, fault))
         return try_all((*machine, outside), *_level_of_machine())
     databases = ("databases", False, partial(_exposed, ports))
@@ -189,10 +189,15 @@ def attacks(say: Callable[[str], None] = lambda _: None) -> tuple[Attack, ...]:
     found = []
     for each in levels:
         say(f"{each}: ways out of the sandbox")
-        found += [Attack(name=a.name, level=each, blocked=a.blocked, why=a.why) for a in escapes(each)]
+        found += [Attack(name=a.name, level=each, blocked=_judged(each, a.blocked), why=a.why) for a in escapes(each)]
         say(f"{each}: what git could be made to run")
         found += [Attack(name=name, level=each, blocked=blocked, why=why) for name, blocked, why in vectors(each)]
     return tuple(found)
+
+
+def _judged(level: Level, blocked: bool | None) -> bool | None:
+    """An attack that gets out is an escape only where the level promises walls; elsewhere it is not covered."""
+    return blocked if level == "sealed" or blocked else None
 
 
 def _level_of_machine() -> tuple[Level, str]:
@@ -200,7 +205,10 @@ def _level_of_machine() -> tuple[Level, str]:
     from interlock.host.sandbox.identity import default_user
     from interlock.host.sandbox.probe import probe
 
-    found = probe(default_user())
+    try:
+        found = probe(default_user())
+    except Refused as fault:
+        return "worktree", f"Not sealed: {fault.refusal.what} {fault.refusal.would_change}"
     return ("sealed", "") if found.ok else ("worktree", f"Not sealed: {found.why} {found.fix}")
 
 
@@ -209,11 +217,14 @@ def _level_here(repo: GitRepo) -> tuple[Level, str]:
     workspaces = _workspaces(repo)
     level = workspaces.level_for(None)
     better = LEVELS[: LEVELS.index(level)]
-    reasons = [f"Not {each}: {why}" for each in better if (why := workspaces.why(each))]
-    if better and not reasons:
-        reasons = [f"Kept at {level} by INTERLOCK_ISOLATION."]
+    reasons = [
+        f"Not {each}: {why}"
+        if (why := workspaces.why(each))
+        else f"{each} works, and INTERLOCK_ISOLATION keeps it lower"
+        for each in better
+    ]
     return level, " ".join(reason if reason.endswith(".") else f"{reason}." for reason in reasons)
 
 
-def _raise(fault: Misuse) -> str:
+def _raise(fault: InterlockError) -> str:
     raise fault

@@ -16,6 +16,8 @@ from interlock.core.job.lifecycle import State
 from interlock.core.problems import Misuse, Refused
 from interlock.host import spool
 
+pytestmark = pytest.mark.long
+
 POLICY = """\
 train: {checks: ['true'], sign_off: none}
 approvals:

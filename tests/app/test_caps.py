@@ -9,6 +9,8 @@ import pytest
 
 from interlock.testing.world import World
 
+pytestmark = pytest.mark.long
+
 CAPS = "vertical-slice 2\ntests 1\nmigration 1\ncross-cutting 1\n"
 
 

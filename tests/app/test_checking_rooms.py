@@ -9,9 +9,10 @@ import sqlite3
 import pytest
 from tests.needs import needs_sandbox
 
-from interlock.app import attempt, clean
+from interlock.app import attempt, clean, decide
 from interlock.app.database import baseline_of, throwaway
 from interlock.core.contract.around import Database
+from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import State
 from interlock.core.problems import Refused
 
@@ -80,7 +81,7 @@ def test_a_secret_of_a_card_is_there_in_the_train_as_well(world, town, monkeypat
     assert {town().job(slug).state for slug in ("a", "b")} == {State.LANDED}
     everything = [path for path in (world.repo / ".git/interlock").rglob("*") if path.is_file() and path.stat().st_size]
     leaks = [path.name for path in everything if b"s3cret-value" in path.read_bytes()]
-    assert set(leaks) <= {"spec.json"}, "only the order of the attempt, which nobody else can read"
+    assert leaks == []
     assert all(path.stat().st_mode & 0o077 == 0 for path in everything if path.name == "spec.json")
 
 
@@ -159,3 +160,24 @@ def test_an_approval_is_waited_for_and_not_taken_for_granted(world, town, monkey
     with pytest.raises(Refused) as refused:
         attempt.follow(town().ports, job.id, 1)
     assert refused.value.refusal.rule == "approval"
+
+
+def test_a_job_that_never_came_to_have_a_tree_is_isolated_by_resume(world, town):
+    world.card("a", command="mkdir -p a && echo x > a/x")
+    world.push()
+    ports = town().ports
+    job = dispatch_admitted(ports, "a")
+    ports.store.record(
+        NewEvent(subject=job.id, step="fault", kind="job.waits", data={"rule": "internal", "what": "x", "ask": "y"})
+    )
+    decide.resume(ports, "a", "ana")
+    town().run()
+    assert town().job("a").state is State.LANDED
+
+
+def dispatch_admitted(ports, slug):
+    """A job as a dispatch leaves it that was cut off right after its admission."""
+    from interlock.app.base import fresh_view
+    from interlock.app.dispatch import _admit
+
+    return _admit(ports, fresh_view(ports), slug, "ana", None)

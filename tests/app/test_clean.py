@@ -105,6 +105,7 @@ def finished(town) -> bool:
     return "restored" in said[-1]
 
 
+@pytest.mark.long
 def test_a_tree_that_is_half_back_is_not_cleaned(world, town, landed):
     clean(town().ports, "a", "ana", approve=True)
     shutil.rmtree(landed.parent / ".trash")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 OWNED = "mkdir -p {0} && echo 1 > {0}/f"
 ATTACKS = {
     "skip-worktree": ("git update-index --skip-worktree src/keep; echo 9 > src/keep", "outside"),
@@ -31,6 +33,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.long
 def test_what_an_agent_hides_is_seen(world, town):
     world.write("src/keep", "1\n")
     for slug, (attack, _) in ATTACKS.items():
@@ -43,6 +46,7 @@ def test_what_an_agent_hides_is_seen(world, town):
     assert {"src/keep"} == {path for path in world.main_files() if not path.startswith(("tasks/", "interlock"))}
 
 
+@pytest.mark.long
 def test_what_an_agent_does_to_its_own_git_does_not_change_what_lands(world, town):
     """Its branch moved, its commits pruned, its .git file gone: the harness takes the files as they are."""
     honest = {

@@ -9,6 +9,8 @@ from interlock.app.integrate import land_train
 from interlock.app.sign_off import sign_off
 from interlock.core.job.lifecycle import State
 
+pytestmark = pytest.mark.long
+
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ from interlock.adapters.databases import copying, sqlite_copy
 from interlock.adapters.databases.sqlite import SqliteDatabases
 from interlock.core.contract import database_names as names
 from interlock.core.contract.around import Database
-from interlock.core.problems import InterlockError
+from interlock.core.problems import InterlockError, Refused
 from interlock.ports import Baseline, Branch
 
 
@@ -245,6 +247,163 @@ def test_db_05_a_prepared_template_is_made_anew_when_the_baseline_changed(tmp_pa
         other = replace(baseline, digest=f"digest {number}")
         SqliteDatabases().branch(other, f"task-{number}", tmp_path / f"task-{number}")
     assert len([path for path in (tmp_path / "baselines" / "templates").iterdir() if path.is_dir()]) == 3
+
+
+# ---------------------------------------------------------------- what a sandbox wrote is never opened
+def plant_journal(database: Path, victim: Path) -> None:
+    """A hot journal whose super-journal is the victim: whoever opens the database with SQLite deletes that file."""
+    page, nonce = 4096, 1234
+    with closing(sqlite3.connect(database)) as one:
+        one.execute("create table if not exists planted (n)")
+        one.commit()
+    data = database.read_bytes()[:page]
+    total = (nonce + sum(data[at] for at in range(page - 200, 0, -200))) & 0xFFFFFFFF
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(victim)
+    header = magic + struct.pack(">5I", 1, nonce, database.stat().st_size // page, 512, page)
+    record = struct.pack(">I", 1) + data + struct.pack(">I", total)
+    signed = sum(byte if byte < 128 else byte - 256 for byte in name) & 0xFFFFFFFF
+    trailer = struct.pack(">I", 0x40000000 // page + 1) + name + struct.pack(">2I", len(name), signed) + magic
+    database.with_name(f"{database.name}-journal").write_bytes(header.ljust(512, b"\0") + record + trailer)
+
+
+def prepared_by(tmp_path: Path, prepare: Callable[[Path], object]) -> Baseline:
+    def run(branch: Branch) -> None:
+        assert branch.file is not None
+        prepare(branch.file)
+
+    source = tmp_path / "app.db"
+    if not source.exists():
+        wal_writer(source, 3).close()
+    database = Database(name="app", use="sqlite", baseline=str(source), migrate="make migrate")
+    return Baseline(database=database, digest="one", prepare=run, folder=tmp_path / "baselines")
+
+
+def test_db_05_the_planted_journal_deletes_a_file_when_sqlite_opens_it(tmp_path: Path) -> None:
+    victim, database = tmp_path / "victim", tmp_path / "any.db"
+    victim.write_text("ours")
+    plant_journal(database, victim)
+    count_schema(database)
+    assert not victim.exists(), "the attack of the next tests would prove nothing"
+
+
+def test_db_05_a_journal_that_a_migration_planted_deletes_nothing_of_ours(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("ours")
+    baseline = prepared_by(tmp_path, lambda file: plant_journal(file, victim))
+    for _ in range(2):
+        with pytest.raises(Refused, match="-journal is beside it") as caught:
+            SqliteDatabases().branch(baseline, "task", tmp_path / "job")
+        assert caught.value.refusal.rule == "database"
+        assert "close every connection" in caught.value.refusal.would_change
+        assert victim.read_text() == "ours"
+    assert SqliteDatabases().owned(baseline) == ()
+    healed = SqliteDatabases().branch(prepared_by(tmp_path, lambda file: None), "task", tmp_path / "job").file
+    assert healed is not None
+    assert count(healed) == 3
+    assert victim.exists()
+
+
+def test_db_05_a_journal_beside_the_baseline_or_of_a_task_deletes_nothing_of_ours(tmp_path: Path) -> None:
+    victim, source = tmp_path / "victim", tmp_path / "app.db"
+    victim.write_text("ours")
+    wal_writer(source, 3).close()
+    with closing(sqlite3.connect(source)) as one:
+        one.execute("pragma journal_mode=delete")
+    target = branch_of(source, tmp_path / "job")
+    plant_journal(target, victim)
+    assert branch_of(source, tmp_path / "job") == target
+    kept = SqliteDatabases().release(baseline_of(source), "task", tmp_path / "job")
+    assert kept is not None
+    assert victim.read_text() == "ours"
+    plant_journal(source, victim)
+    with pytest.raises(InterlockError, match="could not be copied"):
+        branch_of(source, tmp_path / "job")
+    assert victim.read_text() == "ours"
+
+
+def killed_before_it_closed(file: Path) -> None:
+    code = (
+        "import os, sqlite3, sys; one = sqlite3.connect(sys.argv[1]); one.execute('pragma journal_mode=wal');"
+        " one.execute('insert into t values (7)'); one.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(file)], check=True)
+
+
+def linked(file: Path) -> None:
+    file.replace(file.with_name("moved"))
+    file.symlink_to("moved")
+
+
+def linked_to_ours(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file.parents[3] / "app.db")
+
+
+def piped(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "rows that are only in the log": (killed_before_it_closed, "-wal is beside it"),
+    "a link": (linked, "not there as a plain file"),
+    "a link to a file of ours": (linked_to_ours, "not there as a plain file"),
+    "a second name": (lambda f: f.with_name("second").hardlink_to(f), "has a second name"),
+    "a pipe": (piped, "not there as a plain file"),
+    "nothing": (lambda f: f.unlink(), "not there as a plain file"),
+    "a linked log": (lambda f: f.with_name(f"{f.name}-wal").symlink_to(f.parents[3] / "app.db"), "-wal is beside it"),
+    "text": (lambda f: f.write_text("this is no database" * 10), "is no SQLite database"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_db_05_what_a_migration_left_is_a_plain_whole_file_or_refused(tmp_path: Path, case: str) -> None:
+    spoil, said = BAD[case]
+    with pytest.raises(Refused, match=said):
+        SqliteDatabases().branch(prepared_by(tmp_path, spoil), "task", tmp_path / "job")
+    assert list((tmp_path / "job").rglob("*.sqlite3")) == []
+    assert count(tmp_path / "app.db") == 3
+    templates = tmp_path / "baselines" / "templates"
+    assert [path for path in templates.glob("app-*") if path.is_dir()] == []
+
+
+def test_db_05_a_template_is_a_file_that_no_sandbox_wrote(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def prepare(file: Path) -> None:
+        file.with_name("more").write_text("x")
+        seen.append(inode(file))
+
+    baseline = prepared_by(tmp_path, prepare)
+    assert SqliteDatabases().branch(baseline, "task", tmp_path / "job").file
+    (folder,) = [path for path in (tmp_path / "baselines" / "templates").iterdir() if path.is_dir()]
+    assert [path.name for path in folder.iterdir()] == ["app.sqlite3"]
+    assert [inode(folder / "app.sqlite3")] != seen
+
+
+def test_db_05_a_task_that_took_its_file_away_gets_another_and_no_link_of_its_own_is_written_through(
+    tmp_path: Path,
+) -> None:
+    source, ours = tmp_path / "app.db", tmp_path / "ours"
+    wal_writer(source, 3).close()
+    target = branch_of(source, tmp_path / "job")
+    folder = inode(target.parent)
+    target.unlink()
+    target.symlink_to(ours)
+    target.with_name(f"{target.name}-journal").symlink_to(ours)
+    assert branch_of(source, tmp_path / "job") == target
+    assert not ours.exists()
+    assert count(target) == 3
+    assert inode(target.parent) == folder, "a sandbox that has the folder still has it"
+
+
+def inode(path: Path) -> int:
+    return path.stat().st_ino
+
+
+def count_schema(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as one:
+        return int(one.execute("select count(*) from sqlite_schema").fetchone()[0])
 
 
 def test_db_05_a_link_that_a_task_left_is_not_followed_into_an_archive(tmp_path: Path) -> None:

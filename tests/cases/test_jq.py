@@ -110,6 +110,7 @@ def test_jq_06_ten_processes_meet_the_ceiling(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("statement", [1, 4, 7, 8, 9, 10])
+@pytest.mark.long
 def test_jq_06_a_dispatch_that_dies_half_way_holds_nothing(store_url: str, statement: int) -> None:
     """Slot, job row, draft and event are one write: whoever dies before its end leaves none of them."""
     store = SqlStore.open(store_url)

@@ -3,11 +3,15 @@
 import stat
 from pathlib import Path
 
+import pytest
+
 from interlock.app import decide
 from interlock.app.integrate import land_train, open_train
 from interlock.app.integrate import prove_train as run_train
 from interlock.app.sign_off import sign_off
 from interlock.core.job.lifecycle import State
+
+pytestmark = pytest.mark.long
 
 OWNER = "train: {checks: ['true']}\n"
 

@@ -87,3 +87,33 @@ def test_a_policy_without_a_network_list_lets_cards_name_any_host() -> None:
 
 def test_every_unknown_name_is_told_at_once() -> None:
     assert len(found(secrets=("X", "Y"), services=("Z",), browser=("R",), network=("h.example",))) == 5
+
+
+@pytest.mark.parametrize("policy", [Policy(), POLICY, Policy(network=())])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("https://example.com", "example.com"),
+        ("https://ana@Example.com:8443/x?y", "example.com"),
+        ("example.com:443", "example.com"),
+        ("example.com/path", "example.com"),
+        ("*.*.com", None),
+        ("https://localhost:1", None),
+        ("a b", None),
+    ],
+)
+def test_what_is_no_host_is_told_so_whatever_the_policy_allows(policy: Policy, text: str, meant: str | None) -> None:
+    (problem,) = found(policy, network=(text,))
+    assert problem.kind == "network"
+    assert problem.what == f"{text} is no host."
+    assert problem.fix == (f"Write {meant}." if meant else "Write its name alone, such as pypi.org.")
+
+
+@pytest.mark.parametrize("policy", [Policy(), POLICY, Policy(network=(Host(name="localhost.example"),))])
+@pytest.mark.parametrize("name", ["localhost", "db.localhost", "*.localhost"])
+def test_localhost_is_never_advised(policy: Policy, name: str) -> None:
+    (problem,) = found(policy, network=(name,))
+    assert "cannot be reached" in problem.what
+    assert problem.fix.startswith("Leave it out")
+    assert "host: db.internal" in problem.fix
+    assert "localhost" not in problem.fix

@@ -81,6 +81,7 @@ def test_every_reason_of_a_card_that_cannot_even_be_read_is_told(world: World) -
     assert text.splitlines()[-1] == "next: interlock card check"
 
 
+@pytest.mark.long
 def test_a_plan_has_to_be_on_the_base_or_at_hand_with_here(world: World) -> None:
     world.card("a", extra="accepted_plan: docs/plan.md\n")
     world.push()
@@ -114,6 +115,7 @@ def test_a_policy_that_cannot_be_read_is_told_beside_the_cards(world: World) -> 
     assert [(each["slug"], each["kind"]) for each in answer["problems"] if each["blocks"]] == [(None, "unknown-key")]
 
 
+@pytest.mark.long
 def test_the_graph_shows_waves_circles_and_unknown_needs(world: World) -> None:
     world.card("a")
     world.card("b", needs="[a]")
@@ -201,6 +203,7 @@ def test_a_card_that_is_there_is_never_overwritten(world: World) -> None:
     assert (world.repo / "tasks/pay.yaml").read_bytes() == before
 
 
+@pytest.mark.long
 def test_what_has_landed_is_skipped_and_overlaps_with_nothing(world: World) -> None:
     world.card("a", owns="[lib/**]", command="mkdir -p lib && echo x > lib/x")
     world.push()

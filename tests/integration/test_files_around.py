@@ -105,7 +105,7 @@ def test_every_key_becomes_a_value():
         ("services:\n  web: {port: APP_PORT}\n", 2, "missing", "has no run"),
         ("services:\n  web: {run: x, ready: {tcp: APP_PORT, http: /}}\n", 2, "shape", "more than one way"),
         ("services:\n  web: {run: x, ready: {tcp: APP_PORT}}\n", 2, "shape", "ready by the port APP_PORT"),
-        ("services:\n  web: {run: x, port: B, ready: {tcp: APP_PORT}}\n", 2, "shape", "serves B"),
+        ("services:\n  web: {run: x, port: DEBUG_PORT, ready: {tcp: APP_PORT}}\n", 2, "shape", "serves DEBUG_PORT"),
         ("services:\n  web: {run: x, ready: {http: /}}\n", 2, "shape", "serves no port"),
         ("services:\n  Web: {run: x}\n", 2, "shape", "cannot be used"),
         ("templates: {a: ../b}\n", 1, "path", ".."),
@@ -115,6 +115,27 @@ def test_every_key_becomes_a_value():
         ("isolation: vm\n", 1, "shape", "one of"),
         ("idle_days: 0\n", 1, "shape", "1 to 365"),
         ("sandbox: {tool: [x]}\n", 1, "unknown-key", "sandbox.tool"),
+        ("sandbox:\n  tools: [/]\n", 2, "shape", "is the whole machine"),
+        ("sandbox:\n  tools: ['~']\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [~/]\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [~bo]\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [/home]\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [/home/bo/]\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [/root]\n", 2, "shape", "is a home folder"),
+        ("sandbox:\n  tools: [bin/tool]\n", 2, "shape", "is no whole path"),
+        ("sandbox:\n  tools: [/opt/../home/bo]\n", 2, "shape", "is no whole path"),
+        ("sandbox:\n  sockets: [run/x.sock]\n", 2, "shape", "is no whole path"),
+        ("network:\n  - {host: a.b, address: 999.1.1.1}\n", 2, "shape", "999.1.1.1 is no address"),
+        ("network:\n  - {host: a.b, address: '::zz'}\n", 2, "shape", "is no address"),
+        ("approvals:\n  x: {commands: ['* apply']}\n", 2, "shape", "plain name of a program"),
+        ("approvals:\n  x: {commands: ['terra* apply']}\n", 2, "shape", "plain name of a program"),
+        ("approvals:\n  x: {commands: [./deploy.sh]}\n", 2, "shape", "plain name of a program"),
+        ("services:\n  web: {run: x, port: WEB_PRT}\n", 2, "shape", "serves WEB_PRT, which is no port"),
+        ("services:\n  web:\n    run: x\n    port: API\nports: {A: 4000}\n", 4, "shape", "serves API"),
+        ("services:\n  w: {run: x, port: B, ready: {tcp: B}}\n", 2, "shape", "serves B, which is no port"),
+        ("services:\n  a: {run: x, after: [b]}\n  b: {run: x, after: [a]}\n", 2, "shape", "a → b → a"),
+        ("services:\n  a: {run: x, after: [a]}\n", 2, "shape", "a → a"),
+        ("secrets:\n  K: {variable: K, approval: depoly}\n", 2, "shape", "waits for depoly"),
     ],
 )
 def test_a_slip_is_told_at_its_line(text, line, kind, said):
@@ -122,3 +143,35 @@ def test_a_slip_is_told_at_its_line(text, line, kind, said):
     assert [(each.kind, each.where.line) for each in problems] == [(kind, line)]
     assert said in problems[0].what
     assert problems[0].fix.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "SHELL", "LD_PRELOAD", "PYTHONPATH", "GIT_DIR", "INTERLOCK_JOB"],
+)
+def test_a_secret_is_not_called_like_what_a_task_runs_by(name):
+    policy, problems = read(f"secrets:\n  {name}: {{variable: X}}\n")
+    assert [(each.kind, each.where.line) for each in problems] == [("shape", 2)]
+    assert f"cannot be called {name}" in problems[0].what
+    assert policy.secrets == ()
+
+
+def test_a_name_that_only_begins_like_one_is_a_secret():
+    assert read("secrets: {PATH_TOKEN: {variable: X}, GITHUB_TOKEN: {variable: B}, HOMEPAGE: {file: z}}\n")[1] == ()
+
+
+def test_a_secret_may_wait_for_a_name_of_its_own_and_for_a_built_in_one():
+    text = "secrets: {A: {variable: A, approval: vault}, B: {variable: B, approval: deploy}}\n"
+    assert read(text)[1] == ()
+    assert read(f"approvals: {{deploy: {{paths: [x]}}}}\n{text}")[1] == ()
+
+
+def test_a_service_may_serve_a_port_that_has_a_default():
+    assert read("services: {web: {run: x, port: APP_PORT}, dev: {run: x, port: DEBUG_PORT}}\n")[1] == ()
+
+
+def test_tools_below_a_home_and_addresses_of_both_kinds_are_taken():
+    text = (
+        "sandbox: {tools: [~/.cargo/bin, /home/bo/.nvm, /opt/jdk, ~bo/tools]}\nnetwork: [{host: a.b, address: '::1'}]\n"
+    )
+    assert read(text)[1] == ()

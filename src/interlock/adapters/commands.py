@@ -57,7 +57,7 @@ class HostCommands:
     def shell(self, argv: Sequence[str], room: Room, env: Mapping[str, str]) -> int:
         """Hand the terminal to a command in the tree; gives its exit code, or 128 and more for a signal.
 
-        Raises OSError when it cannot be started, Refused (root, sandbox).
+        127 or 126 where it cannot be started.  Raises Refused (root, sandbox).
         """
         if room.sandbox is None:
             identity.refuse_root()

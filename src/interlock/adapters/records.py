@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from interlock.core.problems import Refusal, Refused
-from interlock.host import locks, spool
+from interlock.host import files, locks, spool
 from interlock.host.sandbox import identity
+from interlock.host.text import plain
 from interlock.ports import Message
 
+_DECISIONS: Final = (("network", "network.jsonl"), ("gate", "gate.jsonl"))
+_TOLD: Final = 20
+_READ_MOST: Final = 4 << 20
+"""Bytes of one file of decisions that are looked at, from its end: what such a file holds at most."""
+
+_TEXT_MOST: Final = 300
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -49,12 +57,55 @@ class JobRecords:
         """What the agent of an attempt said, in order; whatever else lies in the spool is left out, without an error."""
         return tuple(Message(**message) for message in spool.read(self.spool(job), attempt))
 
+    def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:
+        """The last refusals of network and gate in a job's attempts, oldest first: kind, at, what, why.
+
+        Host and ref are as the task named them, made fit to be shown; a line that is none is left out.
+        """
+        attempts = self.job(job) / "attempts"
+        numbers = sorted((int(each.name) for each in attempts.glob("*") if each.name.isdecimal()), reverse=True)
+        found: list[dict[str, Any]] = []
+        for number in numbers:
+            found += _refusals(attempts / str(number))
+            if len(found) >= _TOLD:
+                break
+        return tuple(sorted(found, key=lambda each: each["at"])[-_TOLD:])
+
     @contextmanager
     def lock(self, name: str, *, wait: float | None) -> Iterator[None]:
         """Hold a named lock of this repository; waits ``wait`` seconds (None: as long as it takes).  Raises Refused."""
         path = _made(self._folder / "locks") / f"{_checked(name)}.lock"
         with locks.held(path, wait=wait, refuse=lambda held: _locked(name, held)):
             yield
+
+
+def _refusals(folder: Path) -> list[dict[str, Any]]:
+    """The last refusals of each kind in the folder of one attempt."""
+    found = []
+    for kind, name in _DECISIONS:
+        lines: list[bytes] = []
+        for file in (folder / name, folder / f"{name}.1"):  # the newer one first
+            if len(lines) < _TOLD:
+                told = [line for line in files.tail(file, _READ_MOST).splitlines() if b'"allowed": false' in line]
+                lines = [*told[-_TOLD:], *lines]
+        found += [each for line in lines if (each := _refusal(kind, line)) is not None][-_TOLD:]
+    return found
+
+
+def _refusal(kind: str, line: bytes) -> dict[str, Any] | None:
+    try:
+        said = json.loads(line)
+        if said["allowed"] is not False:
+            return None
+        ref = said["ref"] or "a ref" if kind == "gate" else ""
+        what = f"push to {ref}" if kind == "gate" else f"{said['host']}:{said['port']}"
+        return {"kind": kind, "at": float(said["at"]), "what": _shown(what), "why": _shown(said["why"])}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _shown(text: object) -> str:
+    return " ".join(plain(str(text)).split())[:_TEXT_MOST]
 
 
 def _made(folder: Path) -> Path:

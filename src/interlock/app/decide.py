@@ -7,7 +7,7 @@ from typing import Any, Final
 from interlock.app.approvals import give
 from interlock.app.base import fresh_view
 from interlock.app.dispatch import abandon as close_job
-from interlock.app.isolate import environment_of, place_of, write_environment
+from interlock.app.isolate import environment_of, isolation, place_of, write_environment
 from interlock.app.rebase import onto_default_branch
 from interlock.app.verify import take_over_card
 from interlock.core.contract.defaults import with_defaults
@@ -204,7 +204,12 @@ def resume(ports: Ports, slug: str, actor: str) -> Job:
 
 
 def _tree_again(ports: Ports, job: Job) -> dict[str, Any]:
-    """The job's folder, recreated from its branch where it is gone; what was not committed there is lost."""
+    """The job's folder, recreated from its branch where it is gone; what was not committed there is lost.
+
+    One that never came to have any is isolated now.
+    """
+    if job.workspace is None:
+        return isolation(ports, job, fresh_view(ports))
     place = place_of(job)
     if not ports.workspaces.exists(place):
         values = environment_of(ports, job)

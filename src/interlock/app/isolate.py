@@ -42,7 +42,7 @@ def isolate(ports: Ports, job_id: str, view: View | None) -> Job:
         return job
     view = view or fresh_view(ports)
     try:
-        facts = _make(ports, job, view)
+        facts = isolation(ports, job, view)
     except Refused as refused:
         _give_up(ports, job, view, refused.refusal.what)
         raise
@@ -72,7 +72,8 @@ def environment_of(ports: Ports, job: Job) -> dict[str, str]:
     return values
 
 
-def _make(ports: Ports, job: Job, view: View) -> dict[str, Any]:
+def isolation(ports: Ports, job: Job, view: View) -> dict[str, Any]:
+    """Make all that the job is to have, from wherever a killed call left it; gives what its event says."""
     card = with_defaults(from_json(job.card), view.policy)
     block, numbers = ports.blocks.claim(job.id, dict(view.policy.ports))
     level = _level(ports, job, card)
@@ -169,15 +170,17 @@ def _database(ports: Ports, job: Job, card: Card, place: Place, values: dict[str
 def write_environment(ports: Ports, job: Job, place: Place, values: dict[str, str]) -> None:
     """Pin the values in the job's record and in the tree's .agent-env, which git ignores; both are the owner's to read."""
     _replace(ports.records.job(job.id) / "environment.json", json.dumps(values, indent=2, sort_keys=True))
-    lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in sorted(values.items()))
+    told = {name: value for name, value in values.items() if name != INHERIT}
+    lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in sorted(told.items()))
     room = ports.workspaces.room(place)
     _replace(room.written / ENV_FILE, lines, mode=0o644)
 
 
 def _replace(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a file whole or not at all, and never through a link that an agent left there."""
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
+    if path.is_dir() and not path.is_symlink():
+        path.rename(path.with_name(f"{path.name}.moved-{os.urandom(6).hex()}"))  # an agent's, which loses nothing
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)

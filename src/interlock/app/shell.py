@@ -1,4 +1,4 @@
-"""A person in a task: a shell in its room, or its files as a folder; walls are the same as its agent's."""
+"""A person and a task: a shell in its room, its files as a folder, its variables; walls are the same as its agent's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 
 from interlock.app.base import last_view
 from interlock.app.cardjson import from_json
-from interlock.app.isolate import place_of
+from interlock.app.isolate import INHERIT, environment_of, place_of
 from interlock.app.rooms import room_of
 from interlock.app.up import standing
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import Job
+from interlock.core.problems import Misuse
+from interlock.core.sandbox import HOME
 from interlock.ports import Ports
 
 
@@ -48,19 +50,43 @@ def shell(ports: Ports, slug: str, words: Sequence[str]) -> tuple[Job, int]:
     record = ports.records.job(job.id) / "shell"
     record.mkdir(parents=True, exist_ok=True)
     done = room_of(ports, job, card, view, record=record)
-    env = {**done.env, "TERM": os.environ.get("TERM", "dumb")}
-    return job, ports.commands.shell(tuple(words) or ("bash",), done.room, env)
+    values = {**done.env, "INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
+    room, env = ports.agents.tools(done.room, values, record)
+    env["TERM"] = os.environ.get("TERM", "dumb")
+    return job, ports.commands.shell(tuple(words) or ("bash",), room, env)
+
+
+def seen_from_here(ports: Ports, slug: str) -> dict[str, str]:
+    """The variables of a job's task as this machine sees them: ports of its block, paths outside a sandbox.
+
+    What has a meaning only inside a sandbox is left out: the address of a database there is somebody else's here.
+    Raises Misuse without a task.
+    """
+    job = ports.store.find(slug)
+    if job is None or job.workspace is None:
+        raise Misuse(f"{slug} has no task of its own yet.", hint=f"interlock dispatch {slug}")
+    values = {name: value for name, value in environment_of(ports, job).items() if name != INHERIT}
+    values |= {name: str(number) for name, number in job.ports.items()}
+    if job.level != "sealed":
+        return values
+    values.pop("DATABASE_URL", None)
+    profiles = f"{HOME}/browser/"
+    for name, value in values.items():
+        if value.startswith(profiles):
+            values[name] = str(ports.records.shared(job.id, "browser") / value.removeprefix(profiles))
+    return values | {"INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
 
 
 def open_tree(ports: Ports, slug: str, target: Path | None) -> Opened:
-    """The task's files as a folder; without a target, its own tree where that can be seen from outside a sandbox.
+    """The task's files as a folder; without a target, its own tree where that stands as a folder of this machine.
 
     Raises Misuse without a task, Refused (workspace-missing, name-taken).
     """
     job = standing(ports, slug, closed=True)
     place = place_of(job)
     if target is None:
-        if ports.workspaces.room(place).sandbox is None:
+        room = ports.workspaces.room(place)
+        if room.written == room.path:
             return Opened(job=job, path=place.path, copy=False)
         target = ports.repo.top.with_name(f"{ports.repo.top.name}.{job.slug}")
     ports.workspaces.materialise(place, target)

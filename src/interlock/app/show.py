@@ -16,13 +16,17 @@ from interlock.ports import Ports
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A job with everything on its record, and the paths that its tree has changed at this moment, while it is open."""
+    """A job with everything on its record, and the paths that its tree has changed at this moment, while it is open.
+
+    ``refused`` are the last refusals of network and gate in its attempts.
+    """
 
     job: Job
     evidence: tuple[Mapping[str, Any], ...]
     history: tuple[Mapping[str, Any], ...]
     record: str
     changed: tuple[str, ...] = ()
+    refused: tuple[Mapping[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self.job) | {
@@ -30,6 +34,7 @@ class Shown:
             "history": list(self.history),
             "record": self.record,
             "changed": list(self.changed),
+            "refused": [dict(each) for each in self.refused],
         }
 
 
@@ -53,7 +58,8 @@ def show(ports: Ports, slug: str) -> Shown:
     )
     history = tuple(_line(event) for event in ports.store.events(job.id))
     record = str(ports.records.job(job.id))
-    return Shown(job=job, evidence=evidence, history=history, record=record, changed=_changed(ports, job))
+    changed, refused = _changed(ports, job), ports.records.decisions(job.id)
+    return Shown(job=job, evidence=evidence, history=history, record=record, changed=changed, refused=refused)
 
 
 def _changed(ports: Ports, job: Job) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from interlock.app.base import View
 from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
 from interlock.app.isolate import INHERIT
-from interlock.app.rooms import Wanted, checking, surroundings
+from interlock.app.rooms import Wanted, checking, hosts_of, surroundings
 from interlock.app.suite import Bench, distinct, known_green, run_suite
 from interlock.app.verify import checks_of
 from interlock.core.contract.card import Check, Level
 from interlock.core.contract.levels import strictest
+from interlock.core.contract.union import in_all
 from interlock.core.contract.union import together as union
 from interlock.core.job.evidence import Verdict
 from interlock.core.merge.train import TrainState
@@ -73,20 +74,26 @@ def _benches(
 
 
 def _wanted(ports: Ports, view: View, train: TrainState, jobs: Sequence[str], level: Level) -> Wanted:
-    """The needs of all members together; what only one of them was approved for holds for their common test."""
+    """The needs of all members together; a host only where each of them may reach it, since their code runs side by side."""
     members = [ports.store.job(job) for job in jobs]
+    cards = [from_json(job.card) for job in members]
     _, numbers = ports.blocks.claim("train", dict(view.policy.ports))
     seen = dict(view.policy.ports) if level == "sealed" else numbers
     values = {name: str(number) for name, number in seen.items()}
     name = f"train-{train.number}"
-    return Wanted(
+    wanted = Wanted(
         name=name,
-        needs=union(from_json(job.card) for job in members),
+        needs=union(cards),
         policy=view.policy,
         approved=frozenset(approval for job in members for approval in job.approved),
         values=values | {"INTERLOCK_TRAIN": str(train.number), INHERIT: " ".join(view.policy.environment)},
         record=ports.records.job(name),
     )
+    reached = in_all(
+        [host.name for host in hosts_of(replace(wanted, needs=card.needs, approved=job.approved))]
+        for card, job in zip(cards, members, strict=True)
+    )
+    return replace(wanted, needs=replace(wanted.needs, network=reached))
 
 
 def _checks(ports: Ports, view: View, jobs: Sequence[str]) -> tuple[Check, ...]:

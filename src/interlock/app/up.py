@@ -95,7 +95,11 @@ def standing(ports: Ports, slug: str, *, closed: bool = False) -> Job:
                 rule="workspace-missing",
                 what=f"The tree of {slug} is gone: {job.workspace}.",
                 why="Services run in the task's own tree and nowhere else.",
-                would_change=f"interlock resume {slug} makes it again from its branch.",
+                would_change=(
+                    f"interlock resume {slug} makes it again from its branch."
+                    if job.state in OPEN
+                    else f"interlock restore {slug} brings it back from its snapshot."
+                ),
             )
         )
     return job

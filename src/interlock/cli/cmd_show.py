@@ -33,6 +33,7 @@ def command(face: Face, slug: str) -> int:
     lines += [
         f"  {event['when']}  {event['kind']}  {event['actor']}  {event['text']}".rstrip() for event in shown.history
     ]
+    lines += [f"  refused ({each['kind']}): {each['what']}  {each['why']}" for each in shown.refused]
     lines.append(f"  record  {shown.record}")
     face.answer(shown.as_json(), lines, then=_next(job))
     return 0
@@ -40,7 +41,7 @@ def command(face: Face, slug: str) -> int:
 
 def _next(job: Job) -> str | None:
     if job.waiting:
-        return way_on(job.slug, job.waiting.rule)
+        return way_on(job.slug, job.waiting.rule, job.waiting.detail)
     if job.attempt:
         return f"interlock logs {job.slug}"
     return "interlock run" if job.state in OPEN else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 RESUMED: Final = frozenset(
     {
@@ -24,8 +25,11 @@ JUDGED_AGAIN: Final = frozenset(
 )
 
 
-def way_on(slug: str, rule: str) -> str:
-    """What a person types next, once the cause is mended where there is one to mend."""
+def way_on(slug: str, rule: str, detail: Mapping[str, Any] | None = None) -> str:
+    """What a person types next, once the cause is mended where there is one to mend; ``detail`` is what it waits with."""
+    if rule == "approval":
+        names = (detail or {}).get("holders") or ("NAME",)
+        return f"interlock decide {slug} --approve {names[0]}"
     if rule == "agent-stopped":
         return f"interlock decide {slug} ANSWER"
     if rule == "file-overlap":

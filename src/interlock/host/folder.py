@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from interlock.core import sandbox
+from interlock.core.redact import redact_text
 from interlock.core.sandbox import Sandbox
 from interlock.host import files, tree
 from interlock.host.processes import Started
@@ -104,6 +106,15 @@ class Folder:
             "message": message,
         }
         self._write(self._exit, shape)
+        self._forget_secrets()
+
+    def _forget_secrets(self) -> None:
+        """Take the secrets out of the order, which is only read for its marker from now on."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            spec = self.spec()
+            if spec.redact:
+                env = {name: redact_text(value, spec.redact) for name, value in spec.env.items()}
+                self.write_spec(replace(spec, env=env, redact=()))
 
     def exit(self) -> dict[str, Any] | None:
         """How it ended, or None while nothing readable says so."""

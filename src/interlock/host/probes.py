@@ -89,13 +89,21 @@ def _overlay() -> str:
 
 
 def _landlock() -> str:
-    found = _probe().landlock
-    if found < landlock.LEAST:
+    if not (made := _probe()).ok:
         raise InterlockError(
-            "The kernel has no Landlock, the second wall inside a sandbox.",
+            "Landlock, the second wall inside a sandbox, was not tried, since no sandbox can be made.", hint=made.fix
+        )
+    found = made.landlock
+    if found < landlock.LEAST:
+        old = f"The kernel's Landlock is version {found}, too old to be" if found else "The kernel has no Landlock,"
+        raise InterlockError(
+            f"{old} the second wall inside a sandbox.",
             hint="Use Linux 5.19 or later with landlock among its security modules (lsm=).",
         )
-    return f"Landlock {found} stands inside each sandbox as a second wall."
+    more = (
+        "" if found >= landlock.SCOPING else " Linux 6.12 would have it keep signals and abstract sockets inside too."
+    )
+    return f"Landlock {found} stands inside each sandbox as a second wall.{more}"
 
 
 def _tools() -> str:

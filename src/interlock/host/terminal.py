@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +16,9 @@ from interlock.core.sandbox import Sandbox
 from interlock.host import holders, keeper
 
 _GONE_SECONDS = 5.0
+_NOT_THERE = 127
+_NO_PROGRAM = 126
+"""What shells give for a command that is not there, and for one that is none."""
 
 
 def hand_over(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, sandbox: Sandbox | None) -> int:
@@ -21,8 +26,31 @@ def hand_over(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, sandbox
 
     In a sandbox it stays in our session: a session of its own would take job control and Ctrl-C from the person.
     What a session of its own is against, typing into the terminal that started it, the filter refuses there.
-    Raises OSError when it cannot be started, Refused where the sandbox cannot be made.
+    A command that is not there gives 127, one that is no program 126, each with a line of why.
+    Raises OSError when it cannot be started for another reason, Refused where the sandbox cannot be made.
     """
+    try:
+        return _handed_over(argv, env=env, cwd=cwd, sandbox=sandbox)
+    except OSError as fault:
+        if fault.filename != argv[0] or (told := _why_not(fault, inside=sandbox is not None)) is None:
+            raise
+        code, why = told
+        sys.stderr.write(f"interlock: {ascii(argv[0])[1:-1]} {why}\n")
+        return code
+
+
+def _why_not(fault: OSError, *, inside: bool) -> tuple[int, str] | None:
+    if fault.errno in (errno.ENOENT, errno.ENOTDIR):
+        more = (
+            "; a tool that lies elsewhere is seen there when the policy names it under sandbox.tools" if inside else ""
+        )
+        return _NOT_THERE, f"was not found{' in the sandbox' if inside else ''}{more}."
+    if fault.errno in (errno.EACCES, errno.ENOEXEC, errno.EISDIR):
+        return _NO_PROGRAM, f"cannot be run: {fault.strerror}."
+    return None
+
+
+def _handed_over(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, sandbox: Sandbox | None) -> int:
     named = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
     values = {**env, **named}
     if sandbox is None:

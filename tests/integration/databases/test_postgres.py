@@ -489,3 +489,32 @@ def test_an_administrator_that_is_no_superuser_can_do_all_of_it(team: Team, tmp_
 
 def test_the_environment_of_this_process_stays_as_it_is() -> None:
     assert "PGPASSWORD" not in os.environ
+
+
+# ---------------------------------------------------------------- encodings
+def test_a_server_that_has_no_encoding_sends_texts_and_not_bytes(team: Team) -> None:
+    name = f"plain_{os.getpid()}"
+    with team.admin() as one:
+        one.execute(f"create database {name} template template0 encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'")
+        one.execute(f"create role {name}".encode())
+    try:
+        with team.admin(name) as one:
+            one.execute(f"comment on database {name} is E'interlock \\xff'".encode())
+            one.execute(f"comment on role {name} is E'interlock {{\\xff'".encode())
+        team.databases = type(team.databases)({"ADMIN_URL": team.server.url(name)})
+        branch = team.branch("mine")
+        assert words(branch) == ROWS
+        with team.admin(name) as one:
+            one.execute(f"comment on database {branch.name} is E'interlock {{\\xff'".encode())
+        assert team.databases.owned(team.baseline()) == ("mine",)
+        elsewhere = type(team.databases)({"ADMIN_URL": team.server.url("postgres")})
+        assert elsewhere.owned(team.baseline()) == ("mine",), "comments are one for all databases of a server"
+        assert team.branch("mine").name == branch.name
+        assert team.release("mine") is not None
+        assert team.databases.owned(team.baseline()) == ()
+    finally:
+        team.databases.settle()
+        team.databases = type(team.databases)({"ADMIN_URL": team.server.url("postgres")})
+        with team.admin() as one:
+            one.execute(f"drop database {name} with (force)")
+            one.execute(f"drop role {name}")

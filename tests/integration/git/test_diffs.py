@@ -46,6 +46,7 @@ def grown(team: World, seed: int, count: int = 40) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.long
 def test_equal_to_one_by_one(tmp_path: Path, seed: int) -> None:
     team = world(tmp_path)
     tips = grown(team, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -446,6 +448,93 @@ def test_gate_another_tasks_file_cannot_be_had_by_naming_it(scene: Scene, raw: T
     assert b"ng refs/heads/agent/one" in heard[ssh.OUT]
     assert (scene.refs(), scene.objects()) == before
     assert "not part of the push" in scene.record[-1]["why"]
+
+
+def send(scene: Scene, raw: Talk, new: str, pack: bytes, old: str = "0" * 40) -> bytes:
+    """What the gate answers to a push in a client's own words."""
+    with serving(scene.sandbox(), scene.root) as binds:
+        client = raw(binds[0].source, b"receive-pack\n")
+        assert b" no-thin" in client.offer()
+        line = b"%s %s refs/heads/agent/one\0report-status" % (old.encode(), new.encode())
+        client.sock.sendall(packet(line) + b"0000" + pack)
+        client.sock.shutdown(socket.SHUT_WR)
+        return client.rest()[ssh.OUT]
+
+
+def pack_of(scene: Scene, names: str, *options: str) -> bytes:
+    return subprocess.run(
+        ["git", "-C", str(scene.tree), "pack-objects", "--stdout", "-q", *options],
+        input=names.encode(),
+        env=OUTER,
+        check=True,
+        capture_output=True,
+    ).stdout
+
+
+def entry(kind: int, size: int) -> bytes:
+    """The head of an object in a pack: its kind and its size."""
+    found = bytes([kind << 4 | size & 15 | (0x80 if size > 15 else 0)])
+    size >>= 4
+    while size:
+        found += bytes([size & 127 | (0x80 if size > 127 else 0)])
+        size >>= 7
+    return found
+
+
+def with_delta(pack: bytes, base: str, size: int, text: bytes) -> bytes:
+    """The pack with a further object: text, told as a change of a base of that size that the pack does not hold."""
+    delta = bytes([size, len(text), len(text)]) + text
+    body = pack[:8] + (int.from_bytes(pack[8:12]) + 1).to_bytes(4) + pack[12:-20]
+    body += entry(7, len(delta)) + bytes.fromhex(base) + zlib.compress(delta)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_gate_another_tasks_file_cannot_be_had_as_the_base_of_a_delta(scene: Scene, raw: Talk, used: bool) -> None:
+    """Git would copy the base into the push to make the pack whole, and then it looks like a part of the push."""
+    git(scene.tree, "fetch", "-q", str(scene.root / "seed"), "agent/two")
+    secret = git(scene.tree, "rev-parse", "FETCH_HEAD:src/secret.py").stdout.strip()
+    if used:
+        git(scene.tree, "update-index", "--add", "--cacheinfo", f"100644,{secret},src/mine.py")
+    new = commit(scene.tree, {"src/q.py": "Q"})
+    text = git(scene.tree, "rev-parse", "HEAD:src/q.py").stdout.strip()
+    carried = git(scene.tree, "rev-list", "--objects", new, f"^{scene.base}").stdout.splitlines()
+    names = "".join(f"{line.split()[0]}\n" for line in carried if line.split()[0] not in (secret, text))
+    before = scene.refs(), scene.objects()
+    answer = send(scene, raw, new, with_delta(pack_of(scene, names), secret, len("hidden = 1\n"), b"Q"))
+    assert b"ng refs/heads/agent/one" in answer, answer
+    assert (scene.refs(), scene.objects()) == before
+    assert not scene.record[-1]["allowed"]
+
+
+def test_gate_a_file_is_not_known_for_the_name_that_another_one_has(scene: Scene, raw: Talk) -> None:
+    """A name in a tree may hold a form feed and the name of a hidden object behind it."""
+    git(scene.tree, "fetch", "-q", str(scene.root / "seed"), "agent/two")
+    secret = git(scene.tree, "rev-parse", "FETCH_HEAD:src/secret.py").stdout.strip()
+    first = commit(scene.tree, {f"src/x\x0c{secret}": "mine\n"})
+    names = git(scene.tree, "rev-list", "--objects", "--no-object-names", first, f"^{scene.base}").stdout
+    assert b"ok refs/heads/agent/one" in send(scene, raw, first, pack_of(scene, names)), "odd, and not refused"
+    git(scene.tree, "update-index", "--add", "--cacheinfo", f"100644,{secret},src/mine.py")
+    new = commit(scene.tree, {"src/a.py": "2\n"})
+    names = git(scene.tree, "rev-list", "--objects", "--no-object-names", new, f"^{first}").stdout
+    before = scene.refs(), scene.objects()
+    answer = send(scene, raw, new, pack_of(scene, names.replace(f"{secret}\n", "")), first)
+    assert b"ng refs/heads/agent/one" in answer, answer
+    assert (scene.refs(), scene.objects()) == before
+    assert "not part of the push" in scene.record[-1]["why"]
+
+
+def test_gate_a_small_change_of_a_large_file_is_taken_and_git_has_nothing_to_say(gate: Scene) -> None:
+    """Git's own client would send it as a delta against what was pushed before, and is told not to."""
+    lines = [os.urandom(20).hex() for _ in range(2000)]
+    commit(gate.tree, {"src/big.txt": "\n".join(lines)})
+    said = gate.push("origin", "agent/one")
+    new = commit(gate.tree, {"src/big.txt": "\n".join([*lines[:1000], "changed", *lines[1000:]])})
+    again = gate.push("origin", "agent/one")
+    assert (said.returncode, again.returncode) == (0, 0), said.stderr + again.stderr
+    assert git(gate.mirror, "rev-parse", "refs/heads/agent/one").stdout.strip() == new
+    assert "hint" not in said.stderr + again.stderr
+    assert "grafts" not in said.stderr + again.stderr
 
 
 @pytest.mark.parametrize(

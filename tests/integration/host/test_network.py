@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from interlock.core.sandbox import PROXY_PORT, PROXY_SOCKET, Host, Relay, Sandbox
-from interlock.host.network import addresses, inside, lookup
+from interlock.host.network import addresses, inside, lookup, places
 from interlock.host.network.allow import BadTarget, Denied, Target, judge, read_target
 from interlock.host.network.porter import environment, relays_inside, serving
 
@@ -528,6 +528,35 @@ def test_network_the_socket_is_for_the_sandboxs_user_alone(tmp_path: Path, world
         for each, mode in ((path, 0o600), (path.parent, 0o700)):
             assert stat.S_IMODE(each.stat().st_mode) == mode
             assert each.stat().st_uid == (os.geteuid() if user is None else user)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root could change the files of others.")
+@pytest.mark.parametrize("swap", ["link", "hard link", "file"])
+def test_network_a_socket_that_is_swapped_at_once_changes_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swap: str
+) -> None:
+    """A task that can write in the folder puts something else there as soon as the socket is made."""
+    victim, path = tmp_path / "victim", tmp_path / "database-1.sock"
+    victim.write_text("")
+    victim.chmod(0o755)
+    real = socket.socket.bind
+
+    def bind(self: socket.socket, address: str) -> None:
+        real(self, address)
+        path.unlink()
+        if swap == "link":
+            path.symlink_to(victim)
+        elif swap == "hard link":
+            path.hardlink_to(victim)
+        else:
+            path.write_text("")
+
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    with pytest.raises(OSError, match="something else"):
+        places.listen(f"unix:{path}", user=60999)
+    facts = victim.stat()
+    assert (stat.S_IMODE(facts.st_mode), facts.st_uid) == (0o755, os.geteuid())
+    assert path.lstat().st_uid == os.geteuid()
 
 
 def test_network_the_record_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

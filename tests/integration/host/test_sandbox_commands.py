@@ -151,9 +151,31 @@ def test_a_shell_cannot_type_into_the_terminal_it_was_given(box: Box) -> None:
         shell.close()
 
 
-def test_a_program_that_is_not_there_is_told(box: Box) -> None:
-    with pytest.raises(FileNotFoundError):
-        HostCommands().shell(["nothing-of-that-name"], room_of(box), {})
+@pytest.mark.parametrize("walls", [True, False])
+def test_a_program_that_is_not_there_or_is_none_is_told_in_a_line(
+    box: Box, walls: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLOCK_ROOT_AGENTS", "allow")
+    room = room_of(box) if walls else replace(room_of(box), sandbox=None)
+    (box.root / "tree" / "plain").write_text("no program\n")
+    (box.root / "tree" / "plain").chmod(0o644)
+    told = {}
+    for name in ("nothing-of-that-name", "./plain"):
+        code = HostCommands().shell([name], room, {"PATH": "/usr/bin:/bin"})
+        told[name] = code, capfd.readouterr().err
+    code, said = told["nothing-of-that-name"]
+    assert (code, said.count("\n")) == (127, 1), said
+    assert said.startswith("interlock: nothing-of-that-name was not found")
+    assert ("sandbox.tools" in said) == walls
+    code, said = told["./plain"]
+    assert (code, said.count("\n")) == (126, 1), said
+    assert said.startswith("interlock: ./plain cannot be run: Permission denied.")
+
+
+def test_a_folder_that_is_not_there_is_not_taken_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOCK_ROOT_AGENTS", "allow")
+    with pytest.raises(FileNotFoundError, match="gone"):
+        HostCommands().shell(["true"], Room(path=tmp_path / "gone", written=tmp_path), {})
 
 
 def test_relays_run_inside_from_the_start_and_are_no_leftovers(box: Box) -> None:

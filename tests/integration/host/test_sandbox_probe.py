@@ -100,6 +100,35 @@ def test_the_doctor_says_it_in_the_probes_words(monkeypatch: pytest.MonkeyPatch)
             checks["agents run as a normal user"]()
 
 
+def test_landlock_is_not_said_to_be_missing_where_it_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = {name: look for name, _, look in probes.machine_probes()}
+    monkeypatch.setattr(probes, "probe", lambda _user: Probe(ok=False, why="It fell over.", fix="Put it up."))
+    with pytest.raises(InterlockError, match="was not tried, since no sandbox can be made") as caught:
+        checks["landlock"]()
+    assert caught.value.hint == "Put it up."
+    for version, says in ((0, "has no Landlock"), (1, "version 1, too old")):
+        monkeypatch.setattr(probes, "probe", lambda _user, version=version: Probe(ok=True, landlock=version))
+        with pytest.raises(InterlockError, match=says):
+            checks["landlock"]()
+    for version, limited in ((2, True), (5, True), (6, False)):
+        monkeypatch.setattr(probes, "probe", lambda _user, version=version: Probe(ok=True, landlock=version))
+        told = checks["landlock"]()
+        assert told.startswith(f"Landlock {version} stands")
+        assert ("Linux 6.12" in told) == limited
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root drops to another user.")
+@pytest.mark.parametrize("named", ["0", "000", "4294967295", "4294967296", "9" * 5000, "-1", "no-user-of-this-name"])
+def test_a_user_that_nobody_is_is_refused(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.setenv(identity.USER, named)
+    with pytest.raises(Refused, match=identity.USER) as caught:
+        identity.default_user()
+    assert caught.value.refusal.rule == "root"
+    assert len(caught.value.refusal.what) < 200
+    monkeypatch.setenv(identity.USER, "4294967294")
+    assert identity.default_user() == 4294967294
+
+
 def test_the_doctor_says_what_works_here() -> None:
     needs_sandbox()
     checks = {name: look for name, _, look in probes.machine_probes()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -72,3 +73,31 @@ def test_a_fault_inside_lets_the_lock_go(tmp_path: Path) -> None:
         raise KeyError
     with records.lock("x", wait=0):
         pass
+
+
+def test_decisions_leave_out_what_is_none_and_tell_the_last_ones(tmp_path: Path) -> None:
+    records = JobRecords(tmp_path)
+    assert records.decisions("j1") == ()
+    hostile = [
+        b"\xff\xfe", b"[]", b'"allowed": false', b'{"allowed": false}', b'{"allowed": false, "at": "x", "host": 1}',
+        b'{"at": 1, "allowed": false, "host": "h", "port": 1}', b"[" * 100_000 + b'"allowed": false',
+        b'{"at": 1, "why": {"allowed": false}, "host": "h", "port": 1, "allowed": true}',
+    ]  # fmt: skip
+    lines = [
+        json.dumps(
+            {"at": at, "allowed": False, "host": f"h{at}\x1b[31m" + "x" * 9999, "port": 443, "why": "\u202eno\n"}
+        )
+        for at in range(30)
+    ]
+    first, second = records.attempt("j1", 1), records.attempt("j1", 10)
+    (first / "network.jsonl").write_bytes(b"\n".join([*hostile, *(line.encode() for line in lines[:5])]))
+    (second / "network.jsonl.1").write_text("\n".join(lines[5:20]))
+    (second / "network.jsonl").write_text("\n".join(lines[20:]))
+    (tmp_path / "gate").write_text(json.dumps({"at": 99, "allowed": False, "ref": "x", "why": "y"}))
+    (second / "gate.jsonl").symlink_to(tmp_path / "gate")
+    (records.job("j1") / "attempts" / "odd").mkdir()
+    told = records.decisions("j1")
+    assert [each["at"] for each in told] == list(range(10, 30))
+    assert {each["kind"] for each in told} == {"network"}
+    assert all(len(each["what"]) <= 300 and "\x1b" not in each["what"] for each in told)
+    assert {each["why"] for each in told} == {"no"}

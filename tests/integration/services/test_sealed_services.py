@@ -26,7 +26,7 @@ from interlock.host import sockets
 from interlock.host.sandbox import bwrap, identity
 from interlock.ports import Room, Unit
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes are Linux alone")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="sandboxes are Linux alone"), pytest.mark.long]
 INSIDE = 3000
 SERVER = server(python="/usr/bin/python3")
 ASK = "/usr/bin/python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:3000/\", timeout=5).read().decode())'"

@@ -68,6 +68,7 @@ def test_eight_processes_that_open_it_first_all_succeed(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("statement", [1, 2, 7, 20])
+@pytest.mark.long
 def test_killed_at_any_statement_of_a_migration_the_next_opening_heals(store_url: str, statement: int) -> None:
     child = python(DIE + OPEN, store_url, str(statement))
     _, err = child.communicate(timeout=60)

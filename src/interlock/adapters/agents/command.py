@@ -13,7 +13,7 @@ from interlock.core.contract.card import Card
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import AT, HOME, RUN, Sandbox
 from interlock.host import environment, files, guards
-from interlock.host.sandbox import identity, ours
+from interlock.host.sandbox import identity, ours, toolchains
 from interlock.ports import Launch, Room
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
@@ -53,7 +53,8 @@ class CommandAgents:
         if room.sandbox is None:
             values = _outside(values, room, folder)
         else:
-            values, sandbox = _inside(values, room.sandbox, folder)
+            named = toolchains.named_in(agent.command)
+            values, sandbox = _inside(values, replace(room.sandbox, tools=(*room.sandbox.tools, *named)), folder)
         _guard(folder / "bin", room, values)
         launch = Launch(
             argv=argv,
@@ -65,6 +66,20 @@ class CommandAgents:
         wall, idle = card.budget.wall, card.budget.idle
         launch = launch if wall is None else replace(launch, wall=wall)
         return launch if idle is None else replace(launch, idle=idle)
+
+    def tools(self, room: Room, env: Mapping[str, str], folder: Path) -> tuple[Room, dict[str, str]]:
+        """A room that has what an agent has, interlock-task and the guards, for a person; they are put into ``folder``.
+
+        ``env`` holds the task's own values, with the job's spool as this machine names it.
+        """
+        if room.sandbox is None:
+            values = _reached(dict(env), room, folder)
+            _guard(folder / "bin", room, values)
+            return room, values
+        own, sandbox = _shown(dict(env), room.sandbox, folder)
+        room = replace(room, sandbox=sandbox)
+        _guard(folder / "bin", room, environment.inside(own, sandbox))
+        return room, own
 
 
 def _values(card: Card, env: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -82,22 +97,31 @@ def _values(card: Card, env: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 def _outside(values: dict[str, str], room: Room, folder: Path) -> dict[str, str]:
     """The environment at level worktree: paths are this machine's."""
+    return environment.exact(_reached(values, room, folder)) | {"INTERLOCK_PROMPT_FILE": str(folder / _PROMPT)}
+
+
+def _reached(values: dict[str, str], room: Room, folder: Path) -> dict[str, str]:
+    """The task's values with the way to the tools at level worktree."""
     tools = _tools(folder, _WRAPPER.format(python=shlex.quote(sys.executable), root=shlex.quote(str(_ROOT))))
-    values = environment.exact({**values, "INTERLOCK_TREE": str(room.path)})
-    values["PATH"] = f"{tools}:{values.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
-    return values | {"INTERLOCK_PROMPT_FILE": str(folder / _PROMPT)}
+    search = environment.exact(values).get("PATH", "/usr/local/bin:/usr/bin:/bin")
+    return {**values, "INTERLOCK_TREE": str(room.path), "PATH": f"{tools}:{search}"}
 
 
 def _inside(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dict[str, str], Sandbox]:
     """The environment inside, and the sandbox with prompt, tools and spool in it."""
-    tools = _tools(folder, ours.task_tool())
-    sandbox = sandbox.with_bind(str(folder / _PROMPT), _PROMPT_INSIDE).with_bind(str(tools), environment.BIN)
+    values, sandbox = _shown(values, sandbox, folder)
+    sandbox = sandbox.with_bind(str(folder / _PROMPT), _PROMPT_INSIDE)
+    return environment.inside({**values, "INTERLOCK_PROMPT_FILE": _PROMPT_INSIDE}, sandbox), sandbox
+
+
+def _shown(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dict[str, str], Sandbox]:
+    """The task's values as they are inside, and the sandbox with tools and spool in it."""
+    sandbox = sandbox.with_bind(str(_tools(folder, ours.task_tool())), environment.BIN)
     spool = values.get(_SPOOL, _SPOOL_INSIDE)
     if spool != _SPOOL_INSIDE:
         identity.own(Path(spool), sandbox.user)
         sandbox = sandbox.with_bind(spool, _SPOOL_INSIDE, writable=True)
-    own = {"INTERLOCK_TREE": AT, "INTERLOCK_PROMPT_FILE": _PROMPT_INSIDE, _SPOOL: _SPOOL_INSIDE}
-    return environment.inside({**values, **own}, sandbox), sandbox
+    return {**values, "INTERLOCK_TREE": AT, _SPOOL: _SPOOL_INSIDE}, sandbox
 
 
 def _guard(tools: Path, room: Room, values: Mapping[str, str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -15,7 +17,7 @@ from interlock.core.gate.recognise import pytest_command, with_report
 from interlock.core.job.evidence import CheckRun, TestReport
 from interlock.core.sandbox import AT, RUN, Sandbox
 from interlock.host import environment, files, processes
-from interlock.host.sandbox import identity
+from interlock.host.sandbox import identity, toolchains
 from interlock.host.text import last_lines
 from interlock.ports import Room
 
@@ -54,6 +56,10 @@ class CheckRunner:
         log.parent.mkdir(parents=True, exist_ok=True)
         if fault := _unclear(check):
             return _not_run(check, log, fault)
+        with _own_home(room, check, log) as at_home:
+            return self._run(check, at_home, env, log, redact)
+
+    def _run(self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...]) -> CheckRun:
         command, report = _prepare(check, room, log)
         if report is not None and (fault := _remove_old(report)):
             return _not_run(check, log, fault)
@@ -69,6 +75,21 @@ class CheckRunner:
             redact=redact,
         )
         return _with_report(_facts(check, ended, log), check, report, room)
+
+
+@contextmanager
+def _own_home(room: Room, check: Check, log: Path) -> Iterator[Room]:
+    """In a sandbox each check has a home of its own: what another one left there could make it pass.
+
+    The programs that it names by their whole path are shown to it.
+    """
+    if room.sandbox is None:
+        yield room
+        return
+    tools = (*room.sandbox.tools, *toolchains.named_in(check.run))
+    with tempfile.TemporaryDirectory(prefix="home-", dir=log.parent, ignore_cleanup_errors=True) as home:
+        identity.own(Path(home), room.sandbox.user)
+        yield replace(room, sandbox=replace(room.sandbox, home=home, tools=tools))
 
 
 def _prepare(check: Check, room: Room, log: Path) -> tuple[str, _Report | None]:

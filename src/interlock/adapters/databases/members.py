@@ -33,12 +33,15 @@ from interlock.core.problems import InterlockError
 _ID: Final = 12
 _CLONE: Final = 180_000  # the first version that can let copies share their bytes
 _SUPER: Final = "select rolsuper from pg_roles where rolname = current_user"
+# Marks are plain ASCII; another comment may hold bytes that are no text, which the server would refuse to send.
 _ROLES: Final = """
-select r.rolname, shobj_description(r.oid, 'pg_authid'), exists (select 1 from pg_database d where d.datdba = r.oid)
+select r.rolname, substring(shobj_description(r.oid, 'pg_authid') from '^[ -~]*$'),
+  exists (select 1 from pg_database d where d.datdba = r.oid)
 from pg_roles r where starts_with(r.rolname, %s)
 """
 _LOOK: Final = """
-select d.datname, r.rolname, shobj_description(r.oid, 'pg_authid'), shobj_description(d.oid, 'pg_database')
+select d.datname, r.rolname, substring(shobj_description(r.oid, 'pg_authid') from '^[ -~]*$'),
+  substring(shobj_description(d.oid, 'pg_database') from '^[ -~]*$')
 from pg_database d join pg_roles r on r.oid = d.datdba where d.datname = %s or starts_with(d.datname, %s)
 order by random()
 """
@@ -221,7 +224,10 @@ def drop_role(admin: Connection, role: str, server: Server | None = None) -> Non
 
 
 def comment_of(admin: Connection, database: str) -> str | None:
-    found = rows(admin, "select shobj_description(oid, 'pg_database') from pg_database where datname = %s", database)
+    query = (
+        "select substring(shobj_description(oid, 'pg_database') from '^[ -~]*$') from pg_database where datname = %s"
+    )
+    found = rows(admin, query, database)
     return found[0][0] if found else None
 
 

@@ -37,7 +37,7 @@ _TRIES: Final = 20
 _LOCK_SECONDS: Final = 1_800.0
 _COPY_SECONDS: Final = 60.0
 _OWNED: Final = """
-select d.datname, shobj_description(r.oid, 'pg_authid')
+select d.datname, substring(shobj_description(r.oid, 'pg_authid') from '^[ -~]*$')
 from pg_database d join pg_roles r on r.oid = d.datdba where starts_with(d.datname, %s)
 """
 _OPEN: Final = """

@@ -41,6 +41,7 @@ class Server:
             changes: dict[str, Any] = {"application_name": "interlock", "connect_timeout": _CONNECT_SECONDS}
             if database is not None:
                 changes["dbname"] = database
+            changes["client_encoding"] = "utf8"  # a database without an encoding would send bytes
             changes["options"] = f"{conninfo_to_dict(self.url).get('options', '')} {_SESSION}".strip()
             opened = psycopg.connect(make_conninfo(self.url, **changes), autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as fault:

@@ -6,7 +6,7 @@ import json
 import shutil
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ SUFFIX: Final = ".sqlite3.tar.gz"
 _WAIT_SECONDS: Final = 1_800.0
 _KEPT: Final = 3
 _PARTS: Final = ("", "-wal", "-journal")
+_SIDES: Final = ("-wal", "-shm", "-journal")
 
 
 class SqliteDatabases:
@@ -37,9 +38,7 @@ class SqliteDatabases:
         target = _file(branch)
         with _turn(folder, baseline):
             if not target.exists():
-                source = self._source(baseline)
-                sqlite_copy.copy(source, target)
-                copying.give(target.parent, self._user)
+                self._make(baseline, target)
             _note(baseline, task, target)
         return branch
 
@@ -50,8 +49,8 @@ class SqliteDatabases:
         with _turn(folder, baseline):
             if target.is_file() and not target.is_symlink() and baseline.database.on_clean == "archive":
                 _archive(target, keeping.new_archive(folder, baseline.database.name, SUFFIX))
-            if home.is_dir():
-                shutil.rmtree(home)
+            _clear(home)
+            _clear(_making(home))
             _noted(baseline, task).unlink(missing_ok=True)
         return keeping.newest_archive(folder, baseline.database.name, SUFFIX)
 
@@ -64,8 +63,26 @@ class SqliteDatabases:
                 found.append(str(shape["task"]))
         return tuple(sorted(found))
 
-    def _source(self, baseline: Baseline) -> Path:
-        """What a task's file is a copy of: the baseline itself, or what ``prepare`` made of it, once per digest."""
+    def _make(self, baseline: Baseline, target: Path) -> None:
+        """Copy it in a folder that no task is let into, and only then put it where one may have been."""
+        making = _making(target.parent)
+        _clear(making)  # one that was killed half way
+        making.mkdir()
+        self._copy(baseline, making / target.name)
+        copying.give(making, self._user)
+        if not target.parent.exists():
+            making.rename(target.parent)
+        else:
+            for suffix in _SIDES:
+                with suppress(OSError):  # the task's own, of a database that it took away
+                    target.with_name(target.name + suffix).unlink()
+            (making / target.name).replace(target)
+            _clear(making)
+        files.sync_folder(target.parent)
+        files.sync_folder(target.parent.parent)
+
+    def _copy(self, baseline: Baseline, target: Path) -> None:
+        """Copy the baseline itself, or what ``prepare`` made of it, once per digest."""
         database = baseline.database
         source = Path(database.baseline).expanduser() if database.baseline else None
         if source is not None and not source.is_file():
@@ -74,7 +91,8 @@ class SqliteDatabases:
                 hint="Make it, or correct baseline under databases in interlock.yaml.",
             )
         if source is not None and database.migrate is None and database.seed is None:
-            return source
+            sqlite_copy.copy(source, target)
+            return
         key = names.hashed(
             "sqlite", baseline.digest, database.migrate or "", database.seed or "", sqlite_copy.state(source)
         )
@@ -85,14 +103,15 @@ class SqliteDatabases:
                 self._prepare(baseline, source, template)
                 _evict(template.parent.parent, database.name)
             template.parent.touch()
-        return template
+            sqlite_copy.take(template, target)
 
     def _prepare(self, baseline: Baseline, source: Path | None, template: Path) -> None:
-        """Migrate and seed a copy in a folder of its own, which takes the template's name when all of it went well."""
+        """Migrate and seed a copy, and take its bytes to a folder that only we write to: the template, once it is whole."""
         making = template.parent.with_name(f".making-{template.parent.name}")
-        if making.exists():
-            shutil.rmtree(making)  # one that was killed half way
-        making.mkdir()
+        ready = template.parent.with_name(f".ready-{template.parent.name}")
+        for folder in (making, ready):
+            _clear(folder)  # one that was killed half way
+            folder.mkdir()
         branch = _branch(making, template.name)
         if source is None:
             sqlite_copy.new(_file(branch))
@@ -100,9 +119,11 @@ class SqliteDatabases:
             sqlite_copy.copy(source, _file(branch))
         copying.give(making, self._user)
         baseline.prepare(branch)
-        sqlite_copy.rest(_file(branch))
-        making.rename(template.parent)
+        sqlite_copy.take(_file(branch), ready / template.name)
+        files.sync_folder(ready)
+        ready.rename(template.parent)
         files.sync_folder(template.parent.parent)
+        shutil.rmtree(making)
 
 
 def _branch(home: Path, name: str) -> Branch:
@@ -118,6 +139,15 @@ def _file(branch: Branch) -> Path:
 def _home(baseline: Baseline, folder: Path) -> Path:
     """A folder that holds nothing but the database and its side files: a task may be let into it."""
     return folder / f"{baseline.database.name}.database"
+
+
+def _making(home: Path) -> Path:
+    return home.with_name(f".{home.name}.making")
+
+
+def _clear(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def _evict(folder: Path, name: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -12,13 +15,14 @@ from typing import Final
 from urllib.parse import quote
 
 from interlock.adapters.databases import copying
-from interlock.core.problems import InterlockError
+from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.host import files
 
 _BUSY_SECONDS: Final = 10.0
 _TRY_SECONDS: Final = 0.5
 _ALL_PAGES: Final = -1  # in one step, so that a busy writer cannot make it start over
 _SIDE_FILES: Final = ("-wal", "-shm")
+_MAGIC: Final = b"SQLite format 3\0"
 
 
 def copy(source: Path, target: Path) -> None:
@@ -54,20 +58,45 @@ def new(target: Path) -> None:
         fresh.execute("vacuum")
 
 
-def rest(path: Path) -> None:
-    """Move what is in the write-ahead log into the file, so that it is all there is; one in use stays as it is.
+def take(source: Path, target: Path) -> None:
+    """Copy the bytes of a database at rest that code of the repository wrote to a path where nothing is.
 
-    Raises InterlockError when it is no plain file or no database.
+    SQLite never opens such a file here: it does what a journal beside it says, and that one can name any file of ours
+    as one to delete.  Raises Refused (database) when it is no plain file of its own or has changes outside itself.
     """
+    for suffix in ("-wal", "-journal"):
+        with suppress(FileNotFoundError):
+            facts = _beside(source, suffix).lstat()
+            if facts.st_size or not stat.S_ISREG(facts.st_mode):
+                raise _refused(f"{source.name}{suffix} is beside it and not empty")
     try:
-        with files.open_plain(path):
-            pass
-        with closing(sqlite3.connect(path, timeout=_TRY_SECONDS)) as opened:
-            opened.execute("pragma wal_checkpoint(truncate)").fetchone()
-    except (sqlite3.Error, OSError) as fault:
-        raise InterlockError(
-            f"The prepared database {path} cannot be used: {fault}.", hint="See what prepared it."
-        ) from fault
+        with files.open_plain(source) as descriptor:
+            if os.fstat(descriptor).st_nlink != 1:
+                raise _refused(f"{source.name} has a second name")
+            if os.pread(descriptor, len(_MAGIC), 0) not in (b"", _MAGIC):
+                raise _refused(f"{source.name} is no SQLite database")
+            _take(descriptor, target)
+    except (files.Unsafe, FileNotFoundError) as fault:
+        raise _refused(f"{source.name} is not there as a plain file") from fault
+
+
+def _take(source: int, target: Path) -> None:
+    with open(source, "rb", closefd=False) as old, target.open("xb") as new:
+        if not copying.clone(old.fileno(), new.fileno()):
+            shutil.copyfileobj(old, new, 1 << 20)
+        new.flush()
+        files.sync(new.fileno())
+
+
+def _refused(found: str) -> Refused:
+    return Refused(
+        Refusal(
+            rule="database",
+            what=f"The prepared database cannot be used: {found}.",
+            why="It is copied as one plain file, and never opened outside the sandbox that wrote it.",
+            would_change="Let migrate and seed close every connection to it, so that all changes are in the file.",
+        )
+    )
 
 
 def state(path: Path | None) -> str:

@@ -131,7 +131,8 @@ def evict(admin: Connection, mark: Mark) -> None:
     """Drop templates of this database beyond those that were used last, with their ready branches; one in use stays."""
     found = rows(
         admin,
-        "select datname, shobj_description(oid, 'pg_database') from pg_database where starts_with(datname, %s)",
+        "select datname, substring(shobj_description(oid, 'pg_database') from '^[ -~]*$') from pg_database"
+        " where starts_with(datname, %s)",
         names.prefix(mark.owner, "template"),
     )
     known = [(read, name) for name, text in found if (read := names.read_mark(text)) and read.database == mark.database]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from interlock.adapters.files import reading as read
@@ -22,12 +24,18 @@ from interlock.core.contract.around import (
     Service,
     Template,
 )
+from interlock.core.contract.hosts import HOST_NAME, NO_HOST, is_local
+from interlock.core.gate.approvals import programs
 from interlock.core.sandbox import Host
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,30}")
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HOST: Final = re.compile(r"(\*\.)?(?!-)[a-z0-9-]+(\.[a-z0-9-]+)*")
-_ADDRESS: Final = re.compile(r"[0-9a-fA-F:.]+")
+_NOT_SECRET: Final = re.compile(
+    r"PATH|HOME|TMPDIR|USER|LOGNAME|SHELL|ENV|BASH_ENV|IFS|TERM|PYTHON(PATH|HOME|STARTUP)|(LD|DYLD|GIT|INTERLOCK)_.*"
+)
+"""Variables by which a task finds its programs, its folders and us: a value of theirs is no secret, and breaks them."""
+
+_HOMES: Final = frozenset({"/home", "/Users"})
 
 _DATABASE_FORMS: Final = {
     "sqlite": "{use: sqlite, baseline: dev.sqlite3}",
@@ -114,7 +122,7 @@ def secrets(reading: Reading, node: Node, key: str) -> tuple[Secret, ...]:
     found = []
     for name, inner in reading.entries(node, key, f"{{NPM_TOKEN: {form}}}").items():
         values = _entry(reading, inner, f"{key}.{name}", _SECRET, form, (), VARIABLE, name)
-        if values is None:
+        if values is None or not _may_be_secret(reading, f"{key}.{name}", name):
             continue
         sources = [each for each in ("variable", "file", "command") if each in values]
         if len(sources) != 1:
@@ -129,14 +137,25 @@ def approvals(reading: Reading, node: Node, key: str) -> tuple[ApprovalRule, ...
     form = '{commands: ["terraform apply*"], hosts: [api.cloudflare.com], paths: [infra/**]}'
     found = []
     for name, inner in reading.entries(node, key, f"{{deploy: {form}}}").items():
+        told = len(reading.problems)
         values = _entry(reading, inner, f"{key}.{name}", _APPROVAL, form, (), NAME, name)
-        if values is None:
+        if values is None or len(reading.problems) > told:
             continue
         if not any(values.values()):
             _tell(reading, f"{key}.{name}", f"The approval {name} covers nothing.", f"Write {name}: {form}.")
             continue
         found.append(ApprovalRule(name=name, **values))
     return tuple(found)
+
+
+def _command(reading: Reading, node: Node, key: str) -> str | None:
+    """A pattern of a command; a guard stands before one program, so the first word is the plain name of one."""
+    value = read.filled(reading, node, key)
+    if value is None or programs((ApprovalRule(name="x", commands=(value,)),)):
+        return value
+    what = f"The command {value} does not begin with the plain name of a program."
+    _tell(reading, key, what, "Write the program first, without a folder and without *, such as terraform apply*.")
+    return None
 
 
 def dependencies(reading: Reading, node: Node, key: str) -> tuple[Dependency, ...]:
@@ -187,24 +206,71 @@ def host(reading: Reading, node: Node, key: str) -> Host | None:
             _lacks(reading, node, key, "host", form)
         return None
     address = values.get("address")
-    if address is not None and not _ADDRESS.fullmatch(address):
+    if address is not None and not _is_address(address):
         _tell(reading, key, f"{address} is no address.", f"Write the number: {form}.")
         return None
     return Host(name=name, **values) if _is_host(reading, node, key, name) else None
 
 
 def _is_host(reading: Reading, node: Node, key: str, name: str) -> bool:
-    if not _HOST.fullmatch(name):
-        why = "A host is named in lower case, without a scheme, a port or a path; *. before it means all below it."
+    if not HOST_NAME.fullmatch(name):
         fix = "Write pypi.org, or {host: pypi.org, port: 8443}."
-        reading.tell("shape", (node.line, node.column), key, what=f"{name} is no host.", why=why, fix=fix)
+        reading.tell("shape", (node.line, node.column), key, what=f"{name} is no host.", why=NO_HOST, fix=fix)
         return False
-    if name == "localhost" or name.endswith(".localhost"):
+    if is_local(name):
         why = "Inside, localhost is the task's own; of this machine only what is named reaches a task (case SB-05)."
         fix = "Name the service: {host: db.internal, address: 127.0.0.1, port: 5432}."
         reading.tell("network", (node.line, node.column), key, what=f"{name} cannot be allowed.", why=why, fix=fix)
         return False
     return True
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _may_be_secret(reading: Reading, key: str, name: str) -> bool:
+    if _NOT_SECRET.fullmatch(name):
+        what = f"A secret cannot be called {name}."
+        _tell(reading, key, what, f"Give it a name of its own, such as SHOP_{name.strip('_')}: {{variable: {name}}}.")
+        return False
+    return True
+
+
+def _tool(reading: Reading, node: Node, key: str) -> str | None:
+    """A folder or program of this machine by its whole path, and nothing that holds a home."""
+    value = _whole_path(reading, node, key, "~/.cargo/bin or /opt/jdk-21")
+    if value is None:
+        return None
+    path = PurePosixPath(value)
+    parts = path.parts
+    home = (value.startswith("~") and len(parts) == 1) or str(path.parent) in _HOMES
+    if len(parts) == 1 or home or str(path) in _HOMES | {"/root"}:
+        what = f"The tool {value} {'is a home folder' if home or len(parts) > 1 else 'is the whole machine'}."
+        _tell(reading, key, what, "Write the folder of the tool alone, such as ~/.cargo/bin.")
+        return None
+    return value
+
+
+def _socket(reading: Reading, node: Node, key: str) -> str | None:
+    return _whole_path(reading, node, key, "/var/run/docker.sock")
+
+
+def _whole_path(reading: Reading, node: Node, key: str, such: str) -> str | None:
+    """A path from the root or from a home, that leads down only."""
+    value = read.filled(reading, node, key)
+    if value is None or (value.startswith(("/", "~")) and ".." not in PurePosixPath(value).parts):
+        return value
+    _tell(reading, key, f"{value} is no whole path.", f"Write it from the root or from ~, such as {such}.")
+    return None
+
+
+def _list_of(decode: Decoder[str | None], form: str) -> Callable[[Reading, Node, str], tuple[str, ...]]:
+    return lambda reading, node, key: reading.items(node, key, decode, form)
 
 
 # ---------------------------------------------------------------- parts
@@ -300,12 +366,19 @@ _SECRET: Final[shared.Table] = {
     "command": read.filled,
     "approval": read.filled,
 }
-_APPROVAL: Final[shared.Table] = {"commands": read.texts, "hosts": read.texts, "paths": read.patterns}
+_APPROVAL: Final[shared.Table] = {
+    "commands": _list_of(_command, '["terraform apply*"]'),
+    "hosts": read.texts,
+    "paths": read.patterns,
+}
 _DEPENDENCY: Final[shared.Table] = {
     "use": read.choice("uv", "pnpm", "npm", "command"),
     "lock": read.texts,
     "install": read.filled,
     "folder": read.path,
 }
-_SANDBOX: Final[shared.Table] = {"tools": read.texts, "sockets": read.texts}
+_SANDBOX: Final[shared.Table] = {
+    "tools": _list_of(_tool, "[~/.cargo/bin]"),
+    "sockets": _list_of(_socket, "[/var/run/docker.sock]"),
+}
 _HOST_KEYS: Final[shared.Table] = {"host": read.filled, "address": read.filled, "port": read.whole(1, 65_535)}

@@ -11,6 +11,7 @@ from interlock.adapters.files import reading as read
 from interlock.adapters.files.classes import read_classes
 from interlock.adapters.files.later import LATER, check_built, later
 from interlock.adapters.files.reading import Reading
+from interlock.adapters.files.together import check_together
 from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.places import in_order
@@ -44,6 +45,7 @@ def read_policy(data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]:
         values["protected_paths"] = (*given, *(each for each in ALWAYS_PROTECTED if each not in given))
     policy = Policy(**values)
     check_built(reading, policy)
+    check_together(reading, policy)
     return policy, in_order(reading.problems)
 
 

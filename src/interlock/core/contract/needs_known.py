@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from interlock.core.contract.card import Card
 from interlock.core.contract.ground import Ground
+from interlock.core.contract.hosts import HOST_NAME, NO_HOST, host_in, is_local
 from interlock.core.contract.places import Places
 from interlock.core.contract.suggest import nearest
-from interlock.core.problems import Problem
+from interlock.core.problems import Problem, Where
 
 
 def needs_known(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
@@ -21,8 +22,9 @@ def needs_known(card: Card, ground: Ground, places: Places) -> Iterator[Problem]
         "services", "service", needs.services, [each.name for each in policy.services], '{run: "…"}', places
     )
     yield from _unknown("browser", "browser role", needs.browser, [each.role for each in policy.browsers], "{}", places)
-    if policy.network is not None:
-        yield from _hosts(needs.network, [each.name for each in policy.network], places)
+    hosts = None if policy.network is None else [each.name for each in policy.network]
+    for number, name in enumerate(needs.network):
+        yield from _host(name, hosts, places.where(f"needs.network[{number}]"))
 
 
 def _unknown(
@@ -42,17 +44,29 @@ def _unknown(
         )
 
 
-def _hosts(asked: Sequence[str], allowed: Sequence[str], places: Places) -> Iterator[Problem]:
-    for number, name in enumerate(asked):
-        if any(_within(name, each) for each in allowed):
-            continue
+def _host(name: str, allowed: Sequence[str] | None, where: Where) -> Iterator[Problem]:
+    """What keeps a host from being reached: it is none, it is the task itself, or the policy's list does not hold it."""
+    if not HOST_NAME.fullmatch(name):
+        meant = host_in(name)
+        fix = f"Write {meant}." if meant else "Write its name alone, such as pypi.org."
+        yield Problem(kind="network", what=f"{name} is no host.", why=NO_HOST, fix=fix, where=where)
+    elif is_local(name):
+        yield Problem(
+            kind="network",
+            what=f"{name} cannot be reached from a task.",
+            why="Inside, localhost is the task's own: its services and its database are there without being named.",
+            fix="Leave it out; a server of this machine gets a name under network in interlock.yaml: "
+            "{host: db.internal, address: 127.0.0.1, port: 5432}.",
+            where=where,
+        )
+    elif allowed is not None and not any(_within(name, each) for each in allowed):
         guess = nearest(name, allowed)
         yield Problem(
             kind="network",
             what=f"The policy does not allow the host {name}.",
             why=f"interlock.yaml allows: {', '.join(allowed) or 'none'}.",
             fix=f"Write {guess}." if guess else f"Add it under network in interlock.yaml: {name}.",
-            where=places.where(f"needs.network[{number}]"),
+            where=where,
         )
 
 

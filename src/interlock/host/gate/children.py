@@ -55,6 +55,7 @@ def settings(repository: str, hooks: str, shown: Sequence[str], most_bytes: int)
         ("uploadpack.allowRefInWant", "false"),
         ("pack.threads", "1"),
         ("transfer.advertiseSID", "false"),
+        ("advice.graftFileDeprecated", "false"),
         ("transfer.hideRefs", "refs/"),
         *(("transfer.hideRefs", f"!{ref}") for ref in shown),
     ]

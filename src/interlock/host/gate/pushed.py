@@ -122,8 +122,7 @@ def sizes(new: str, seen: Sequence[str]) -> Sizes:
 
     An object that is new to ``seen`` and not in the push is another's, taken by its name alone.
     """
-    listed = git("rev-list", "--objects", new, *(f"^{oid}" for oid in seen)).decode("utf-8", "replace")
-    wanted = [line.split(" ", 1)[0] for line in listed.splitlines()]
+    wanted = _objects(new, *(f"^{oid}" for oid in seen))
     alone = {name: value for name, value in os.environ.items() if name != "GIT_ALTERNATE_OBJECT_DIRECTORIES"}
     if quarantine := os.environ.get("GIT_QUARANTINE_PATH"):
         alone["GIT_OBJECT_DIRECTORY"] = quarantine
@@ -136,10 +135,14 @@ def sizes(new: str, seen: Sequence[str]) -> Sizes:
         else:
             total += int(size)
     if absent:  # the list above is generous about what old history holds already; this one is exact, and slow
-        old = git("rev-list", "--objects", *seen).decode("utf-8", "replace")
-        known = {line.split(" ", 1)[0] for line in old.splitlines()}
+        known = set(_objects(*seen))
         absent = [oid for oid in absent if oid not in known]
     return Sizes(total=total, absent=tuple(absent))
+
+
+def _objects(*ends: str) -> list[str]:
+    """What is reached, without the names that it has in trees: a task chooses those, line breaks included."""
+    return git("rev-list", "--objects", "--no-object-names", *ends).decode("ascii").split()
 
 
 def _links(oids: set[str]) -> dict[str, str]:

@@ -31,6 +31,10 @@ from interlock.host.network.ssh import ERR, EXIT, OUT
 
 MOST_OPEN: Final = 8
 _SERVICES: Final = {b"upload-pack\n": "upload-pack", b"receive-pack\n": "receive-pack"}
+# A pack is whole by itself.  Git would complete a thin one from the mirror with any object that it names as a base,
+# another task's too, and what is completed looks like pushed; a git that does not know the option takes no push.
+_OPTIONS: Final = {"upload-pack": (), "receive-pack": ("--reject-thin-pack-for-testing",)}
+_WHOLE_PACKS: Final = "no-thin"
 _FIRST_SECONDS: Final = 10.0
 _WHOLE_SECONDS: Final = 1800.0
 _MOST_OFFERED: Final = 1 << 20
@@ -107,7 +111,8 @@ class Server:
         descriptor, verdict = tempfile.mkstemp(prefix="verdict-", dir=self._folder)
         os.close(descriptor)
         try:
-            child = await Child.start([service, self._gate.repository], {**self._env, VERDICT: verdict})
+            words = [service, *_OPTIONS[service], self._gate.repository]
+            child = await Child.start(words, {**self._env, VERDICT: verdict})
             try:
                 await _Talk(self, child, Path(verdict), reader, writer).hold(service)
             finally:
@@ -126,6 +131,8 @@ class Server:
         if fetch and default:
             refs.insert(0, ("HEAD", default))
             able.append(f"symref=HEAD:{HEADS}{self._gate.default}")
+        if not fetch:
+            able.append(_WHOLE_PACKS)
         zero = "0" * len(default or next(iter(found.refs.values()), "0" * 40))
         return packets.offer(refs, able, found.shallow, zero)
 

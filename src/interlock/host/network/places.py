@@ -95,21 +95,34 @@ def _try_unix(file: int) -> socket.socket | None:
 
 
 def _listen_unix(path: Path, user: int | None) -> socket.socket:
+    """A task may write in the folder and swap what stands there: nothing but the socket itself is changed."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.is_socket():
             path.unlink()
+        os.fchmod(found.fileno(), 0o600)  # the file is made with the mode that the socket has
         with _short(path) as name:
             found.bind(name)
-        path.chmod(0o600)  # nobody can connect before it listens
         if user is not None:
-            os.chown(path, user, user, follow_symlinks=False)
+            _give(path, user)
         found.listen(BACKLOG)
         found.setblocking(False)
     except BaseException:
         found.close()
         raise
     return found
+
+
+def _give(path: Path, user: int) -> None:
+    """Make the user the owner of a socket that we made, through its descriptor.  Raises OSError for anything else."""
+    file = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(file)
+        if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_nlink != 1:
+            raise OSError(errno.EBUSY, "something else was put where the socket was made", str(path))
+        os.chown(f"/proc/self/fd/{file}", user, user)
+    finally:
+        os.close(file)
 
 
 @contextmanager

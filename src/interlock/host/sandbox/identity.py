@@ -14,16 +14,24 @@ USER: Final = "INTERLOCK_AGENT_USER"
 DEFAULT_UID: Final = 60999
 """Free by custom: above what systems give to people (60000) and below what systemd gives out (61184)."""
 
+MOST_UID: Final = 2**32 - 2
+"""The number above it means "leave the owner as it is" to the system."""
+
+_DIGITS: Final = 20
+
 ALLOW: Final = "INTERLOCK_ROOT_AGENTS"
 """``allow`` lets agents and checks run as root where no sandbox stands around them."""
 
 
 def default_user() -> int | None:
-    """The uid that a sandbox drops to: None unless we are root.  Raises Refused (root) for uid 0 or an unknown name."""
+    """The uid that a sandbox drops to: None unless we are root.
+
+    Raises Refused (root) for uid 0, for an unknown name, and for a number that the system gives to nobody.
+    """
     if os.geteuid() != 0:
         return None
     named = os.environ.get(USER, "").strip()
-    uid = DEFAULT_UID if not named else int(named) if named.isdecimal() else _uid_of(named)
+    uid = DEFAULT_UID if not named else _number(named) if named.isdecimal() else _uid_of(named)
     if uid == 0:
         raise _refused(f"{USER} names root.", "A task never runs as root, in a sandbox or not.", "Name another user.")
     return uid
@@ -69,6 +77,17 @@ def refuse_root() -> None:
         f"Run Interlock as a user of its own, ask for the level sealed, or set {ALLOW}=allow for a machine "
         "that holds nothing else.",
     )
+
+
+def _number(text: str) -> int:
+    uid = int(text) if len(text) <= _DIGITS else MOST_UID + 1
+    if uid > MOST_UID:
+        raise _refused(
+            f"{USER} is {text[: _DIGITS + 1]}, and users have numbers from 1 to {MOST_UID}.",
+            "Agents run as that user when Interlock is root.",
+            "Name a user that is there, or a number in that range.",
+        )
+    return uid
 
 
 def _uid_of(name: str) -> int:

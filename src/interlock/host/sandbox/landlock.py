@@ -20,7 +20,10 @@ _SCOPES = 0b11
 """Abstract sockets, and signals: neither reaches a process outside, such as the keeper."""
 
 LEAST = 2
-"""Version 1 cannot let a file move from folder to folder, which every build does."""
+"""Linux 5.19: version 1 (5.13) cannot let a file move from folder to folder, which every build does."""
+
+SCOPING = 6
+"""Linux 6.12: from here on signals and abstract sockets stay inside."""
 
 
 def version() -> int:
@@ -39,8 +42,8 @@ def restrict(writable: list[str]) -> bool:
         return False
     on_file = _WRITE_FILE | (_TRUNCATE if able >= 3 else 0)
     all_writes = on_file | _FOLDERS | _REFER
-    shape = struct.pack("=QQQ", all_writes, 0, _SCOPES if able >= 6 else 0)
-    size = 24 if able >= 6 else 16 if able >= 4 else 8
+    shape = struct.pack("=QQQ", all_writes, 0, _SCOPES if able >= SCOPING else 0)
+    size = 24 if able >= SCOPING else 16 if able >= 4 else 8
     libc = _libc()
     rules = libc.syscall(_CREATE, shape, ctypes.c_size_t(size), ctypes.c_uint32(0))
     _check(rules)

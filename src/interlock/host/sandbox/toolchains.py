@@ -7,6 +7,7 @@ They are Interlock's own Python environment, an activated virtual environment, t
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -58,3 +59,34 @@ def _on_path() -> list[str]:
 
 def _named() -> list[str]:
     return [str(Path(path).expanduser()) for path in os.environ.get(NAMED, "").split(":") if path]
+
+
+_INTERPRETERS: Final = frozenset(
+    {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "deno", "bun"}
+)
+
+
+def named_in(command: str) -> tuple[str, ...]:
+    """Programs of this machine that a command names by their whole path: its first word, and the script of an interpreter.
+
+    Cards and policies are read from the default branch, so that a program named there was named by the team.  One of a
+    virtual environment brings that environment along.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ()
+    wanted = words[:1]
+    if words and Path(words[0]).name.rstrip("0123456789.") in _INTERPRETERS:
+        wanted += next(([word] for word in words[1:] if not word.startswith("-")), [])
+    files = [
+        path for path in wanted if path.startswith("/") and os.path.normpath(path) == path and Path(path).is_file()
+    ]
+    found = [environment_of(Path(path)) or path for path in files]
+    return tuple(path for path in dict.fromkeys(found) if not system.is_shown(path) and not is_wide(Path(path)))
+
+
+def environment_of(program: Path) -> str | None:
+    """The virtual environment that a program stands in, if it does."""
+    folder = program.parent.parent
+    return str(folder) if (folder / "pyvenv.cfg").is_file() else None

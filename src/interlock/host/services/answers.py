@@ -7,6 +7,7 @@ import http.client
 import os
 import socket
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -42,13 +43,34 @@ def accepts(target: Target) -> bool:
 
 
 def status(target: Target, path: str) -> int | None:
-    """The status code that GET of a path gives, or None when there is no answer of that kind."""
+    """The status code that GET of a path gives, or None when there is no whole head of that kind in two seconds."""
     connection = http.client.HTTPConnection("localhost", target.port or 80, timeout=_SECONDS)
     with suppress(OSError, http.client.HTTPException), closing(connection):
         connection.sock = _connect(target)
-        connection.request("GET", path, headers={"Connection": "close", "User-Agent": "interlock"})
-        return connection.getresponse().status
+        with _deadline(connection.sock) as late:
+            connection.request("GET", path, headers={"Connection": "close", "User-Agent": "interlock"})
+            code = connection.getresponse().status
+        return None if late.is_set() else code
     return None
+
+
+@contextmanager
+def _deadline(connection: socket.socket) -> Iterator[threading.Event]:
+    """End the connection after its time, whatever comes meanwhile: a socket's own timeout starts anew with each byte."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(_SECONDS, end)
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _connect(target: Target) -> socket.socket:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from tests.integration.git.build import git, snapshot_of, work, world
-from tests.integration.git.sealed.rooms import Yard, by_command, installer, owner, run, yard
+from tests.integration.git.sealed.rooms import Yard, by_command, installer, owner, yard
 from tests.needs import needs_sandbox
 
 from interlock.adapters.git.sealed import bases, deltas, eviction
 from interlock.core.contract.around import Bases, Dependency
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refused
-from interlock.core.sandbox import Host
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 pytestmark = [needs_sandbox, pytest.mark.long]
@@ -70,16 +69,6 @@ def test_dependencies_are_in_place_at_the_path_that_every_task_has(tmp_path: Pat
     assert len(keys(here)) == 1
 
 
-def test_the_installer_has_the_policys_network_and_no_other(tmp_path: Path) -> None:
-    seen = []
-    policy = replace(by_command("true", "lock.txt"), network=(Host(name="pypi.org"),))
-    yard(world(tmp_path, FILES), wanted=policy, install=lambda room, _command, _log: seen.append(room)).make()
-    (room,) = seen
-    assert room.sandbox is not None
-    assert room.sandbox.hosts == (Host(name="pypi.org"),)
-    assert room.sandbox.gate is None
-
-
 def test_what_an_installer_changes_is_put_back_and_what_it_adds_is_not_taken_for_work(tmp_path: Path) -> None:
     install = "echo 2 > lock.txt; rm src/a.py; mkdir -p 'egg [x]'; touch 'egg [x]/i' 'src/#made'"
     here = yard(world(tmp_path, FILES), wanted=by_command(install, "lock.txt"))
@@ -89,7 +78,9 @@ def test_what_an_installer_changes_is_put_back_and_what_it_adds_is_not_taken_for
 
 
 def test_uv_installs_a_project_with_a_local_dependency(tmp_path: Path) -> None:
-    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    root = Path(__file__).parents[4]
+    places = [os.environ.get("PATH", ""), str(Path(sys.executable).parent), *map(str, root.glob(".tools/uv-*/bin"))]
+    uv = shutil.which("uv", path=os.pathsep.join(places))
     if uv is None:
         if os.environ.get("CI") == "true":
             pytest.fail("uv is not there")
@@ -262,47 +253,6 @@ def test_other_lock_files_get_a_base_of_their_own_and_other_files_do_not(tmp_pat
     here.team.push()
     assert here.run(here.make("far"), "cat deps/installed src/a.py; git diff-files") == "2\na = 2"
     assert len(keys(here)) == 2
-
-
-def test_what_a_tasks_own_files_installed_is_not_laid_under_another_task(tmp_path: Path) -> None:
-    """A base that was built with unlanded files serves only commits that follow them."""
-    here = yard(
-        world(tmp_path, {**FILES, "lock.txt": "echo fine"}),
-        wanted=by_command("sh lock.txt > installed; mkdir deps; mv installed deps", "lock.txt"),
-    )
-    made = here.make("mean")
-    here.run(made, "echo 'echo poison' > lock.txt")
-    done = work(here.repo, made)
-    with here.spaces.fresh(done.commit, tmp_path / "fresh", "sealed") as room:
-        assert run(room, "cat deps/installed") == "poison"
-    here.team.commit({"lock.txt": "echo poison\n"})
-    here.team.push()
-    here.run(here.make("clean"), "cat deps/installed")
-    trusted = [base.trusted for base in bases.every(here.layout)]
-    assert sorted(trusted) == [False, True, True]
-    task = here.layout.read("job-clean")
-    assert task is not None
-    (own,) = [base for base in bases.every(here.layout) if task.lower[-1].startswith(str(base.folder))]
-    assert own.trusted
-
-
-def test_a_tasks_own_policy_is_never_asked_and_its_history_is_nobody_elses(tmp_path: Path) -> None:
-    asked = []
-
-    def policy(commit: str) -> Policy:
-        asked.append(commit)
-        return by_command("cp lock.txt deps", "lock.txt")
-
-    here = yard(world(tmp_path, FILES))
-    here = replace(here, spaces=replace(here.spaces, policy=policy))
-    made = here.make()
-    here.run(made, "echo 2 > lock.txt; echo 'network: [evil.example]' > interlock.yaml")
-    done = work(here.repo, made)
-    with here.spaces.fresh(done.commit, tmp_path / "fresh", "sealed") as room:
-        assert run(room, "cat deps; git fsck --strict --no-dangling; git status --porcelain") == "2"
-    assert set(asked) == {made.base}
-    assert len(keys(here)) == 2
-    git(here.layout.store, "cat-file", "-e", done.commit, code=1)
 
 
 # ---------------------------------------------------------------- killed, evicted

@@ -16,12 +16,14 @@ from typing import Any, Final
 
 from interlock.adapters.git import locks
 from interlock.adapters.git.making import write_files
+from interlock.adapters.git.mirror import HEAD
 from interlock.adapters.git.plumbing import packed
 from interlock.adapters.git.sealed import deltas, owning, repository, store
 from interlock.adapters.git.sealed.deltas import TooFar
 from interlock.adapters.git.sealed.install import Needs, install_all, needs
 from interlock.adapters.git.sealed.layout import SMALL_BYTES, SMALL_FILES, Kit, Layout
 from interlock.adapters.git.trees import LONG, changed, clear_the_way, others, remove_folder
+from interlock.core.problems import Refused
 from interlock.host import files
 
 _WAIT: Final = 3600.0
@@ -32,7 +34,7 @@ _MAKING: Final = ".making-"
 class Base:
     """A whole base: the commit its tree has, the digest of its dependencies, and whether the default branch holds it.
 
-    One that is not trusted was built with a task's own files, so only commits that follow its own stand on it.
+    One that is not trusted was built with a task's own files, so it serves that very commit, and only until it lands.
     """
 
     folder: Path
@@ -75,7 +77,11 @@ def choose(kit: Kit, commit: str, private: Path | None = None) -> Layer | None:
     A delta that no other task will want goes to ``private``.  Raises Refused (sandbox) when an installer fails.
     """
     wanted = needs(kit, commit)
-    base = _nearest(kit, wanted.digest, commit)
+    base = _nearest(kit, wanted, commit)
+    if base is None and not wanted.dependencies and is_small(kit, commit):
+        return None
+    if base is None and not wanted.trusted:
+        base = _of_the_team(kit, wanted, commit)
     if base is not None:
         with suppress(TooFar):
             layer = _on(kit, base, commit, private)
@@ -105,17 +111,27 @@ def every(layout: Layout) -> Iterator[Base]:
                 yield Base(folder=folder, **shape)
 
 
-def _nearest(kit: Kit, digest: str, commit: str) -> Base | None:
-    """The newest base that the commit may stand on, its own before all."""
-    fitting = [base for base in every(kit.layout) if base.digest == digest]
-    for base in sorted(fitting, key=lambda base: (base.commit != commit, not base.trusted, -base.built)):
-        if base.trusted or base.commit == commit or _follows(kit, base.commit, commit):
-            return base
+def _nearest(kit: Kit, wanted: Needs, commit: str) -> Base | None:
+    """The newest base that the commit may stand on, one of its own before all.
+
+    What a task's own code installed is laid under its very commit alone, and not even there once that has landed.
+    """
+    fitting = [
+        base
+        for base in every(kit.layout)
+        if base.digest == wanted.digest and (base.trusted or (base.commit == commit and not wanted.trusted))
+    ]
+    return min(fitting, key=lambda base: (not base.trusted, base.commit != commit, -base.built), default=None)
+
+
+def _of_the_team(kit: Kit, wanted: Needs, commit: str) -> Base | None:
+    """A base of the default branch that a task's commit can stand on: where it left it, else its tip, if one fits."""
+    left = kit.mirror.git.run("merge-base", commit, HEAD, ok=(0, 1)).text.strip()
+    for each in dict.fromkeys((left, kit.mirror.last_base().oid)):
+        with suppress(Refused):  # it lacks a lock file: the commit adds it
+            if each and (there := needs(kit, each)).trusted and there.digest == wanted.digest:
+                return build(kit, each, there)
     return None
-
-
-def _follows(kit: Kit, old: str, new: str) -> bool:
-    return kit.mirror.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128)).code == 0
 
 
 def _on(kit: Kit, base: Base, commit: str, private: Path | None) -> Layer:
@@ -171,7 +187,7 @@ def is_small(kit: Kit, commit: str) -> bool:
 def build(kit: Kit, commit: str, wanted: Needs) -> Base:
     """A base of exactly this commit, built or found; only a whole one is ever seen.  Raises Refused (sandbox)."""
     layout = kit.layout
-    key = hashlib.sha256(f"{commit} {wanted.digest}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{commit} {wanted.digest} {wanted.trusted}".encode()).hexdigest()[:16]
     lock = layout.root / "locks" / f"base-{key}.lock"
     with locks.held(lock, what="A warm base is being built", wait=_WAIT) as held:
         if (found := _read(layout, key)) is not None:
@@ -216,7 +232,7 @@ def _build(kit: Kit, commit: str, wanted: Needs, folder: Path, held: int) -> Non
     shape = {
         "commit": commit,
         "digest": wanted.digest,
-        "trusted": store.is_trunk(kit, commit),
+        "trusted": wanted.trusted,
         "built": tree.stat().st_ctime,
     }
     (folder / "used").touch()

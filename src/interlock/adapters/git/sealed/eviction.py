@@ -25,8 +25,8 @@ _DAY: Final = 86_400.0
 def evict(layout: Layout, rules: Bases, now: float | None = None) -> tuple[str, ...]:
     """Take away bases unused for longer than ``rules.keep``, then the longest unused until the rest fits ``rules.disk``.
 
-    Layers of single commits over a base go after a day without use, since they are quickly made again.  Gives the
-    keys of the bases that went.  What a task or a running check stands on is never taken.
+    What serves a single commit, a layer over a base or a base of a task's own commit, goes after a day without use.
+    Gives the keys of the bases that went.  What a task or a running check stands on is never taken.
     """
     moment = time.time() if now is None else now
     gone: list[Path] = []
@@ -40,7 +40,8 @@ def evict(layout: Layout, rules: Bases, now: float | None = None) -> tuple[str, 
                 delta.rename(layout.bases / f"{_GONE}{secrets.token_hex(8)}")
         for base in known:
             idle = moment - _last_used(base)
-            if not _stands(used, base.folder) and (idle > rules.keep or total > rules.disk):
+            keep = rules.keep if base.trusted else min(rules.keep, _DAY)
+            if not _stands(used, base.folder) and (idle > keep or total > rules.disk):
                 target = layout.bases / f"{_GONE}{base.folder.name}-{secrets.token_hex(4)}"
                 base.folder.rename(target)
                 total -= sizes[base.folder]

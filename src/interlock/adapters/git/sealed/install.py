@@ -17,6 +17,7 @@ from interlock.adapters.git.sealed import owning, store
 from interlock.adapters.git.sealed.layout import Kit
 from interlock.core.contract.around import Dependency
 from interlock.core.contract.policy import Policy
+from interlock.core.gate.approvals import hosts_allowed, rules_of
 from interlock.core.problems import Refused
 from interlock.core.sandbox import AT, HOME, Sandbox
 from interlock.ports import Room
@@ -32,17 +33,28 @@ _SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Dependencies of a commit; two commits with the same digest can stand on one base."""
+    """Dependencies of a commit by its policy; two commits with the same digest can stand on one base.
 
-    dependencies: tuple[Dependency, ...]
+    ``trusted`` says that the default branch held the commit when this was asked: its installers run the team's code.
+    """
+
+    policy: Policy
     digest: str
+    trusted: bool
+
+    @property
+    def dependencies(self) -> tuple[Dependency, ...]:
+        return self.policy.dependencies
 
 
 def needs(kit: Kit, commit: str) -> Needs:
     """What the policy of a commit wants installed.  Raises Refused (sandbox) for a lock file that is not there."""
-    wanted = policy_of(kit, commit).dependencies
+    trusted = store.is_trunk(kit, commit)
+    # A task's own policy is never asked: what the default branch says now holds for it.
+    policy = kit.policy(commit if trusted else kit.mirror.last_base().oid)
+    wanted = policy.dependencies
     if not wanted:
-        return Needs(dependencies=(), digest="none")
+        return Needs(policy=policy, digest="none", trusted=trusted)
     paths = [_in(each.folder, lock) for each in wanted for lock in each.lock]
     lines = os.fsencode("".join(f"{commit}:{path}\n" for path in paths))
     answers = kit.mirror.git.run("cat-file", "--batch-check=%(objectname)", stdin=lines).text.splitlines()
@@ -56,12 +68,8 @@ def needs(kit: Kit, commit: str) -> Needs:
             )
     machine = [sysconfig.get_platform(), *platform.libc_ver()]
     facts = json.dumps([[asdict(each) for each in wanted], answers, machine], sort_keys=True)
-    return Needs(dependencies=wanted, digest=hashlib.sha256(os.fsencode(facts)).hexdigest()[:32])
-
-
-def policy_of(kit: Kit, commit: str) -> Policy:
-    """The policy for a commit: its own when it is of the default branch, else that branch's, and never a task's."""
-    return kit.policy(commit if store.is_trunk(kit, commit) else kit.mirror.last_base().oid)
+    digest = hashlib.sha256(os.fsencode(facts)).hexdigest()[:32]
+    return Needs(policy=policy, digest=digest, trusted=trusted)
 
 
 def _in(folder: str, path: str) -> str:
@@ -69,25 +77,28 @@ def _in(folder: str, path: str) -> str:
 
 
 def install_all(kit: Kit, commit: str, wanted: Needs, tree: Path, home: Path) -> None:
-    """Run the installers in a tree of the commit, at the path that it has in every sandbox, with the policy's network.
+    """Run the installers in a tree of the commit, at the path that it has in every sandbox.
 
-    Raises Refused (sandbox) with the installer's last lines.
+    On the default branch they have the policy's hosts that need no approval.  Elsewhere they run a task's own code,
+    whose card may allow it less, so there is no network; then only what needs none can be installed.  Proxy and
+    installers write down what they did below ``logs``.  Raises Refused (sandbox) with the installer's last lines.
     """
-    policy = policy_of(kit, commit)
+    policy = wanted.policy
+    record = kit.layout.root / "logs" / f"install-{wanted.digest[:12]}-{commit[:12]}"
+    record.mkdir(parents=True, exist_ok=True)
     tools = [Path(tool).expanduser() for tool in policy.sandbox.tools]
     sandbox = Sandbox(
         tree=str(tree),
         home=str(home),
         binds=(store.bind(kit.layout),),
-        hosts=policy.network or (),
+        hosts=hosts_allowed(rules_of(policy), (), policy.network or ()) if wanted.trusted else (),
+        record=str(record),
         tools=tuple(str(tool) for tool in tools if tool.exists()),
         user=owning.agent(),
     )
     room = Room(path=tree, written=tree, sandbox=sandbox)
-    logs = kit.layout.root / "logs"
-    logs.mkdir(exist_ok=True)
     for number, each in enumerate(wanted.dependencies):
-        log = logs / f"install-{wanted.digest[:12]}-{number}.log"
+        log = record / f"{number}.log"
         try:
             kit.install(room, command_of(each), log)
         except Refused as fault:
@@ -97,9 +108,19 @@ def install_all(kit: Kit, commit: str, wanted: Needs, tree: Path, home: Path) ->
                 "sandbox",
                 f"The dependencies could not be installed ({each.install}): {fault.refusal.what}",
                 "A task without them could not run its checks, so it does not start.",
-                f"Read {log}, mend the cause, and dispatch again. {fault.refusal.would_change}",
+                f"Read {log}, mend the cause, and dispatch again. {_closed(wanted)}{fault.refusal.would_change}".strip(),
                 *fault.refusal.holders,
             ) from fault
+
+
+def _closed(wanted: Needs) -> str:
+    """What to do when a task's own lock file wants a network that its installer does not get."""
+    if wanted.trusted or not wanted.policy.network:
+        return ""
+    return (
+        "The commit is not on the default branch, so its installers had no network: "
+        "have a person land the lock file there first, and let the task stand on that. "
+    )
 
 
 def command_of(wanted: Dependency) -> str:
