@@ -9,7 +9,7 @@ from typing import Any
 from interlock.app.blame import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
-from interlock.core.problems import BadInput, InterlockError, Stale
+from interlock.core.problems import BadInput, InterlockError, Refused, Stale
 from interlock.core.rules import RULES
 from interlock.ports import Ports
 
@@ -48,5 +48,6 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
         return
     job = ports.store.job(subject)
     if job.state in OPEN and job.state is not State.WAITING:
-        data = {"rule": rule, "what": what, "ask": ask}
+        holders = list(fault.refusal.holders) if isinstance(fault, Refused) else []
+        data = {"rule": rule, "what": what, "ask": ask, "detail": {"holders": holders} if holders else {}}
         ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))
