@@ -186,7 +186,7 @@ def _secrets(ports: Ports, wanted: Wanted) -> dict[str, str]:
                     rule="approval",
                     what=f"The secret {name} waits for the approval {secret.approval}.",
                     why="The policy hands it out only when a person has approved that for the job.",
-                    would_change=f"interlock decide SLUG --approve {secret.approval}.",
+                    would_change=f"interlock decide {wanted.name} --approve {secret.approval}.",
                     holders=(secret.approval,),
                 )
             )
