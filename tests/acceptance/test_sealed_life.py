@@ -213,6 +213,25 @@ def test_a_level_that_is_demanded_is_refused_where_it_cannot_be_had(tmp_path):
 
 
 @pytest.mark.long
+def test_ai_01_work_that_went_into_the_main_checkout_is_not_there_and_not_finished(world):
+    write_agent(world, "one", f"mkdir -p '{world.repo}/one' && echo x > '{world.repo}/one/x' || true; echo success\n")
+    world.push()
+    world.ask("dispatch", "one")
+    world.cli("run", code=None)
+    assert not (world.repo / "one").exists()
+    assert [each["rule"] for each in world.ask("status")["needs_a_person"]] == ["empty-diff"]
+
+
+@pytest.mark.long
+def test_ai_06_new_files_that_nobody_committed_are_the_work_and_are_not_lost(world):
+    write_agent(world, "one", "mkdir -p one; echo new > one/file\n")
+    world.push()
+    world.ask("dispatch", "one")
+    world.cli("run")
+    assert at(world, "one/file") == "new"
+
+
+@pytest.mark.long
 def test_open_writes_the_present_tree_for_an_editor(world, tmp_path):
     write_agent(world, "one", "mkdir -p one; echo here > one/a; exit 1")
     world.push()

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from interlock.core.contract.card import Level
+from interlock.core.contract.levels import COVERS, NOT_COVERED
 from interlock.demo import agent, cards, proof, repository
 from interlock.demo.stage import GITCONFIG, Broken, Stage
 
@@ -38,7 +40,6 @@ def tell(stage: Stage) -> Result:
     """Play everything in the stage's empty folder.  Raises Broken when a command does not do what it should."""
     result = Result()
     _set_up(stage)
-    _look(stage)
     _admit(stage)
     _work(stage, result)
     _fill_the_class(stage, result)
@@ -71,13 +72,6 @@ def _set_up(stage: Stage) -> None:
         stage.say(f"  {part.slug:14} {part.class_name:15} its agent: {part.plays}")
 
 
-def _look(stage: Stage) -> None:
-    stage.title("How far are the tasks of this machine kept apart?")
-    doctor = stage.interlock("doctor").data
-    stage.say(f"  level {doctor['level']}: {doctor['covers']}.")
-    stage.say(f"  it does not cover {doctor['not_covered']}.")
-
-
 def _admit(stage: Stage) -> None:
     stage.title("Are the cards ready, and do they keep out of each other's way?")
     checked = stage.interlock("card", "check").data
@@ -89,16 +83,21 @@ def _admit(stage: Stage) -> None:
     _refused(stage, "gift-greeting")
 
     stage.title("Seven are admitted: each gets its own tree, branch and ports")
-    _admitted(stage, *FIRST)
+    level = _admitted(stage, *FIRST)
+    stage.say(f"  the level of their isolation is {level}: each has {COVERS[level]}.")
+    stage.say(f"  it does not cover {NOT_COVERED[level]}.")
 
 
-def _admitted(stage: Stage, *slugs: str) -> None:
-    """Dispatch cards that must be admitted, and tell what each got."""
+def _admitted(stage: Stage, *slugs: str) -> Level:
+    """Dispatch cards that must be admitted, and tell what each got; gives the level of their isolation."""
+    level: Level = "worktree"
     for item in _results(stage.interlock("dispatch", *slugs).data):
         if not item["admitted"]:
             raise Broken(f"{item['slug']} was not admitted: {item['refusal']}")
         ports = ", ".join(str(number) for number in item["ports"].values())
         stage.say(f"  admitted {item['slug']:13} on {item['branch']:20} ports {ports}")
+        level = item["level"]
+    return level
 
 
 def _refused(stage: Stage, slug: str) -> str:
