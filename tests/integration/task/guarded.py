@@ -40,7 +40,7 @@ class World:
     @classmethod
     def make(cls, root: Path, bwrap: str, *, shared: bool = True) -> World:
         world = cls(root.resolve(), bwrap)
-        for name in ("home/.ssh/id_ed25519", "home/notes.txt", "home/work/other/file", "home/.cache/pip/x"):
+        for name in ("home/.ssh/id_ed25519", "home/notes.txt", "home/code/other/file", "home/.cache/pip/x"):
             world.put(name)
         world.git("init", "-q", "-b", "main", str(world.repo))
         for name in ("src/a.py", "src/b.py", "tests/t.py", "README.md"):

@@ -45,7 +45,7 @@ DESTROY = (
     "rm -rf ~/.ssh",
     "rm ~/.ssh/id_ed25519",
     "rm -f ~/notes.txt",
-    "rm -rf ~/work/other",
+    "rm -rf ~/code/other",
     "cd ~ && rm -rf work",
     "cd && rm notes.txt",
     "rm -rf to-home/",
