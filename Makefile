@@ -30,10 +30,10 @@ demo: setup ## Show the whole life of tasks, refusals included: about a minute, 
 	@.venv/bin/interlock demo --keep
 
 test: setup ## Run the tests that take up to three minutes.
-	$(run) -m pytest -n 3 -m "not long" $(ARGS)
+	$(run) -m pytest -n 3 --dist worksteal -m "not long" $(ARGS)
 
-test-long: setup ## Run the big counts: races, crashes at every boundary, the wheel.
-	$(run) -m pytest -n 2 -m long $(ARGS)
+test-long: setup ## Run crashes, races, whole lives, the wheel; INTERLOCK_TESTS=full for every boundary and the big counts.
+	$(run) -m pytest -n 2 --dist worksteal -m long $(ARGS)
 
 check: setup ## Run everything a change must pass: format, lint, types, layers, generated files, documents, tests.
 	.venv/bin/ruff format --check .

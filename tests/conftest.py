@@ -1,9 +1,16 @@
-"""What holds for every test: the level worktree unless a test asks for another, and no refusal of root, who runs CI."""
+"""What holds for every test: the level worktree unless a test asks for another, no refusal of root, commands that start at once."""
 
 from __future__ import annotations
 
 import os
 
+from tests import preloaded
+from tests.needs import FULL
+
+from interlock.testing.world import World
+
 os.environ["INTERLOCK_ISOLATION"] = "worktree"
 if os.geteuid() == 0:
     os.environ["INTERLOCK_ROOT_AGENTS"] = "allow"
+if not FULL:
+    World.start = staticmethod(preloaded.interlock)

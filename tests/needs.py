@@ -1,4 +1,7 @@
-"""Marks for tests that need something of the machine: they fail in CI where it is missing, and skip with the reason elsewhere."""
+"""What tests may count on: marks for what they need of the machine, and whether the full sweeps are asked for.
+
+What is missing fails in CI, and is a skip with its reason elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ import pytest
 
 from interlock.host.sandbox import identity
 from interlock.host.sandbox.probe import probe
+
+FULL = os.environ.get("INTERLOCK_TESTS") == "full"
+"""Every boundary instead of one of each kind, the big counts, and every command started afresh."""
 
 
 def _missing_sandbox() -> str | None:

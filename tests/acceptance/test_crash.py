@@ -96,7 +96,7 @@ def test_a_killed_runner_is_an_interruption_and_no_retry(world):
     world.cli("dispatch", "a")
     first = start_run(world)
     wait_for(lambda: processes_with(mark), "the agent's start")
-    (runner,) = [p for p in processes_with("interlock.runner") if str(world.root) in " ".join(p.cmdline())]
+    (runner,) = [p for p in processes_with("interlock.runner") if str(world.root) in " ".join(p.info["cmdline"])]
     runner.kill()
     assert 0 == first.wait(DEADLINE)
     assert not processes_with(mark)
@@ -129,7 +129,7 @@ def test_a_stop_while_supervisor_and_runner_are_dead_is_heard(world):
     world.cli("dispatch", "a")
     first = start_run(world)
     wait_for(lambda: processes_with(mark), "the agent's start")
-    (runner,) = [p for p in processes_with("interlock.runner") if str(world.root) in " ".join(p.cmdline())]
+    (runner,) = [p for p in processes_with("interlock.runner") if str(world.root) in " ".join(p.info["cmdline"])]
     kill(first)
     runner.kill()
     wait_for(lambda: not processes_with(mark), "the agent's end")

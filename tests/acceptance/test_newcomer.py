@@ -60,7 +60,10 @@ def test_init_with_nobody_to_ask_says_so_and_writes_nothing(tmp_path: Path) -> N
 
 def test_an_interrupted_run_ends_at_once_and_the_next_call_goes_on(tmp_path: Path) -> None:
     world = World.make(tmp_path)
-    world.card("slow", command="mkdir -p slow; touch slow/begun; sleep 15; echo 1 > slow/a")
+    go = world.root / "go"
+    world.card(
+        "slow", command=f"mkdir -p slow; touch slow/begun; until [ -e {go} ]; do sleep 0.1; done; echo 1 > slow/a"
+    )
     world.push()
     workspace = Path(json.loads(world.cli("dispatch", "slow", "--json").stdout)["workspace"])
     run = subprocess.Popen(
@@ -81,6 +84,7 @@ def test_an_interrupted_run_ends_at_once_and_the_next_call_goes_on(tmp_path: Pat
     assert run.returncode == 130
     assert last(told) == "interrupted: the same call goes on where it was."
     assert "Traceback" not in told
+    go.touch()
     world.cli("run")
     assert json.loads(world.cli("show", "slow", "--json").stdout)["attempt"] == 1
     assert "has no attempt 9" in world.cli("logs", "slow", "--attempt", "9", code=2).stderr

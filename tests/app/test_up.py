@@ -193,6 +193,7 @@ def test_a_kill_half_way_is_healed_by_the_same_command(side: Side, written: str)
     child.send_signal(signal.SIGKILL)
     child.wait()
     assert states(side.up()) == {"web": "ready", "api": "ready"}
+    wait_until(lambda: seen(token))
     assert len(seen(token)) == 1
     side.down()
     assert seen(token) == []
@@ -205,8 +206,7 @@ def test_one_that_dies_later_is_told_and_started_again(side: Side) -> None:
     side.up()
     wait_until(lambda: seen(token))
     os.kill(seen(token)[0], signal.SIGKILL)
-    wait_until(lambda: not seen(token))
-    assert [each.name for each in ended(side.town.ports, side.town.job("one"))] == ["quiet"]
+    wait_until(lambda: [each.name for each in ended(side.town.ports, side.town.job("one"))] == ["quiet"])
     side.up()
     told = next(each for each in side.town.said if "quiet had ended and is started again" in each)
     assert "last words" in told
@@ -218,6 +218,7 @@ def test_down_ends_everything_and_can_be_said_twice(side: Side) -> None:
     slow = f"(trap '' TERM INT; exec -a {token} sleep 300) & {server()}"
     side.begin(f"{{web: {entry(slow, port='APP_PORT')}, api: {entry('exec sleep 300', after=['web'])}}}")
     port = next(each["port"] for each in side.up()["services"] if each["name"] == "web")
+    wait_until(lambda: seen(token))
     assert side.down() == ["api", "web"]
     assert seen(token) == []
     assert sockets.is_free(port)

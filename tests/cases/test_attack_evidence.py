@@ -14,7 +14,12 @@ from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.ports import Room
 
-ENV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+# Without the plug-ins of our own environment, whose start takes longer than these tests.
+ENV = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
 PYTEST = "pytest -q -p no:cacheprovider"
 TESTS = "import pytest\ndef test_1(): pass\ndef test_2(): pass\n@pytest.mark.parametrize('n', [1, 2])\ndef test_p(n): pass\n"
 RED = TESTS.replace("test_1(): pass", "test_1(): assert 0")

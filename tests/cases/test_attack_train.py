@@ -11,7 +11,7 @@ from interlock.core.job.lifecycle import State
 
 pytestmark = pytest.mark.long
 
-PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider"
 
 
 def test_a_check_that_changes_the_tree_does_not_help_the_next_one(world, town):

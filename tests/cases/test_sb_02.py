@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tests.integration.git.build import ENV, World, git, place, placed, work, wo
 
 from interlock.core.problems import InterlockError
 from interlock.ports import Merged, Place
+from interlock.testing.world import World as Commands
 
 pytestmark = pytest.mark.long
 
@@ -161,7 +161,7 @@ def everything(team: World, made: Place) -> list[str]:
     tried(lambda: trees.remove(made, REF))
     tried(lambda: trees.restore(REF, made))
     for words in (["scope", "t", "--base", "main", "--head", done.commit], ["overlap", "--base", "main"]):
-        subprocess.run([sys.executable, "-m", "interlock", *words], cwd=team.top, env=ENV, capture_output=True)
+        Commands.start(words, team.top, ENV)
     return faults
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.watching import seen
+from tests.needs import FULL
 
 from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check
@@ -109,6 +110,7 @@ def test_sp_03_a_flood_of_output_is_capped_in_flat_memory(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
+@pytest.mark.skipif(not FULL, reason="the flood of a tenth of it shows the same; INTERLOCK_TESTS=full")
 def test_sp_03_two_gigabytes_of_output_are_capped_in_flat_memory(tmp_path: Path) -> None:
     flood(tmp_path, 2_000_000_000)
 

@@ -15,7 +15,12 @@ from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
 from interlock.ports import Room
 
-ENV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+# Without the plug-ins of our own environment, whose start takes longer than these tests.
+ENV = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
 QUIET = "-q -p no:cacheprovider"
 
 
@@ -151,7 +156,9 @@ def test_three(n): pass
 """
 
 
-@pytest.mark.parametrize("more", ["", "-n 2", "-o junit_family=xunit1 -o junit_suite_name=own", "--junit-prefix=p"])
+@pytest.mark.parametrize(
+    "more", ["", "-p xdist -n 2", "-o junit_family=xunit1 -o junit_suite_name=own", "--junit-prefix=p"]
+)
 def test_vg_06_honest_reports_whose_header_counts_otherwise_pass(tree: Path, more: str) -> None:
     (tree / "test_a.py").write_text(SUBTESTS)
     verdict = judge(tree, f"pytest {QUIET} {more}")

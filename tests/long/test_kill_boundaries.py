@@ -1,12 +1,17 @@
-"""kill -9 of dispatch and run at every recorded step boundary of one whole life, then the same command: it heals."""
+"""kill -9 of dispatch and run at recorded step boundaries of one whole life, then the same command: it heals.
+
+One boundary of each kind (which command, before or after which call); each single one with INTERLOCK_TESTS=full.
+"""
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 import pytest
+from tests import preloaded
+from tests.kinds import one_of_each
+from tests.needs import FULL
 
 from interlock.testing.world import World
 
@@ -43,9 +48,7 @@ def live(world: World, kill_at: int, count: Path | None = None) -> int:
 
 
 def run(world: World, words: tuple[str, ...], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(KILLER), *words], cwd=world.repo, env=env, capture_output=True, text=True, timeout=90
-    )
+    return preloaded.run(str(KILLER), words, cwd=world.repo, env=env, timeout=90)
 
 
 def processes_of(world: World) -> list[str]:
@@ -75,11 +78,18 @@ def check_outcome(world: World) -> None:
     assert 0 == caps["used"]
 
 
-def test_a_life_without_a_kill(tmp_path):
-    world = prepare(tmp_path / "w")
-    assert 0 == live(world, 0, tmp_path / "count")
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    """What each boundary of a life without a kill is called, in order."""
+    root = tmp_path_factory.mktemp("unharmed")
+    world = prepare(root / "w")
+    assert 0 == live(world, 0, root / "count")
     check_outcome(world)
-    assert len((tmp_path / "count").read_text().splitlines()) > 20
+    return (root / "count").read_text().splitlines()
+
+
+def test_a_life_without_a_kill(names):
+    assert len(names) > 20
 
 
 SHARDS = 4
@@ -88,11 +98,9 @@ SHARDS = 4
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_every_boundary_heals(tmp_path, shard):
-    probe = prepare(tmp_path / "probe")
-    live(probe, 0, tmp_path / "count")
-    names = (tmp_path / "count").read_text().splitlines()
-    for number in range(1 + shard, len(names) + 1, SHARDS):
+def test_every_boundary_heals(tmp_path, names, shard):
+    numbers = range(1, len(names) + 1) if FULL else one_of_each(names)
+    for number in numbers[shard::SHARDS]:
         world = prepare(tmp_path / f"w{number}")
         kills = live(world, number)
         try:

@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 CARD = """\
 slug: {slug}
@@ -25,9 +26,31 @@ agent: {{use: command, command: {command}}}
 {extra}"""
 
 
+def start(words: Sequence[str], where: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Start interlock afresh with these words, in this folder, with exactly this environment; ends in two minutes."""
+    return subprocess.run(
+        [sys.executable, "-m", "interlock", *words],
+        cwd=where,
+        env=env,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class World:
-    """A temporary folder with ``remote.git``, ``repo`` and a home of its own; nothing ambient reaches its commands."""
+    """A temporary folder with ``remote.git``, ``repo`` and a home of its own; nothing ambient reaches its commands.
+
+    ``start`` is how every world runs interlock; a set of tests may put a quicker way in its place.
+    """
+
+    start: ClassVar[staticmethod[[Sequence[str], Path, Mapping[str, str]], subprocess.CompletedProcess[str]]] = (
+        staticmethod(start)
+    )
 
     root: Path
     level: str = "worktree"
@@ -137,17 +160,7 @@ class World:
 
     def cli(self, *words: str, code: int | None = 0, at: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run interlock; ``code`` is the exit code that is expected, None for any."""
-        done = subprocess.run(
-            [sys.executable, "-m", "interlock", *words],
-            cwd=at or self.repo,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            errors="surrogateescape",
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=120,
-        )
+        done = self.start(words, at or self.repo, self.env)
         if code is not None and done.returncode != code:
             raise AssertionError(f"interlock {' '.join(words)} → {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

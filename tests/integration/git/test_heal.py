@@ -1,17 +1,23 @@
-"""Killed at any step, the same call again ends with the same result: creation, commit, snapshot, removal, restoration."""
+"""Killed at any step, the same call again ends with the same result: creation, commit, snapshot, removal, restoration.
+
+A step of each kind is tried; with INTERLOCK_TESTS=full each step, and the end of each git call too (which is where the
+step after it begins).
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import preloaded
 from tests.integration.git.build import ENV, World, git, place, snapshot_of, work, world, write
-from tests.integration.git.dying import do
+from tests.integration.git.dying import STEPS, do
+from tests.kinds import one_of_each
+from tests.needs import FULL
 
 from interlock.ports import Place
 
@@ -20,24 +26,13 @@ pytestmark = pytest.mark.long
 pytest_plugins = ("tests.integration.git.fixtures",)
 
 REF = "refs/interlock/trash/t/job1-7"
-DYING = Path(__file__).with_name("dying.py")
 MANY = 120
-SWEEPS = [
-    ("before", 13),
-    pytest.param("before", 1, marks=pytest.mark.long),
-    pytest.param("after", 1, marks=pytest.mark.long),
-]
+SWEEPS = ["before", "after"] if FULL else ["before"]
 
 
 def die(team: World, verb: str, number: int, when: str) -> bool:
     """Run a verb that kills itself at its n-th step; False when it ended before that step came."""
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-S", str(DYING), str(team.top), verb, str(number), when],
-        env={**ENV, "PYTHONPATH": f"{root}:{root / 'src'}"},
-        capture_output=True,
-        text=True,
-    )
+    done = dying(team, verb, number, when)
     assert done.returncode in (0, -9), done.stderr
     return done.returncode == -9
 
@@ -46,26 +41,42 @@ def files(count: int = 30) -> dict[str, str | bytes | None]:
     return {f"src/d{number % 7}/f{number}.py": f"{number}\n" for number in range(count)}
 
 
-def sweep(
-    tmp_path: Path, verb: str, when: str, prepare: Callable[[World], Place], check: Callable[..., None], step: int = 1
-) -> int:
-    """Kill the verb at each of its steps in turn, each in a world of its own, and do it again; gives the count.
+def dying(team: World, verb: str, number: int, when: str, **more: str) -> subprocess.CompletedProcess[str]:
+    words = (str(team.top), verb, str(number), when)
+    return preloaded.run("tests.integration.git.dying", words, cwd=team.root, env={**ENV, **more})
 
-    With ``step`` only one call in so many is tried.
-    """
-    for number in range(1, MANY, step):
-        root = tmp_path / f"{when}{number}"
-        root.mkdir()
-        team = world(root, files())
-        made = prepare(team)
-        killed = die(team, verb, number, when)
-        do(team.top, verb)
-        check(team, made)
-        git(team.top, "fsck", "--no-dangling", "--no-progress")
+
+def steps(team: World, verb: str, when: str) -> list[str]:
+    """Do the verb to its end; gives what its steps are called."""
+    file = team.root.with_suffix(".steps")
+    done = dying(team, verb, 0, when, **{STEPS: str(file)})
+    assert done.returncode == 0, done.stderr
+    return file.read_text().splitlines()
+
+
+def sweep(
+    tmp_path: Path, verb: str, when: str, prepare: Callable[[World], Place | None], check: Callable[..., None]
+) -> list[str]:
+    """Kill the verb at its steps in turn, each in the same world as it was before, and do it again; gives the steps."""
+    root, before = tmp_path / "w", tmp_path / "before"
+    root.mkdir()
+    team = world(root, files())
+    made = prepare(team)
+    shutil.copytree(root, before, symlinks=True)
+    names = steps(team, verb, when)
+    assert len(names) < MANY
+    check(team, made)
+    for number in range(1, len(names) + 1) if FULL else one_of_each(names):
         shutil.rmtree(root)
-        if not killed:
-            return number - 1
-    raise AssertionError("it never ended by itself")
+        shutil.copytree(before, root, symlinks=True)
+        assert die(team, verb, number, when), f"step {number} did not come"
+        do(team.top, verb)
+        try:
+            check(team, made)
+            git(team.top, "fsck", "--no-dangling", "--no-progress")
+        except AssertionError as fault:
+            raise AssertionError(f"killed {when} step {number} ({names[number - 1]}): {fault}") from fault
+    return names
 
 
 def whole(team: World, made: Place, head: str | None = None) -> None:
@@ -89,19 +100,10 @@ def fetched(team: World) -> Place:
     return Place(path=team.root / "repo-tasks" / "t", branch="agent/t", base=base, job="job1")
 
 
-@pytest.mark.parametrize(
-    ("when", "step", "least"),
-    [
-        ("before", 3, 30),
-        pytest.param("before", 1, 30, marks=pytest.mark.long),
-        pytest.param("after", 1, 6, marks=pytest.mark.long),
-        pytest.param("during", 1, 6, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize(("when", "least"), [("before", 30), ("during", 6), *([("after", 6)] if FULL else [])])
 @pytest.mark.timeout(300)
-def test_creation(tmp_path: Path, when: str, step: int, least: int) -> None:
-    points = sweep(tmp_path, "create", when, fetched, whole, step)
-    assert points >= least
+def test_creation(tmp_path: Path, when: str, least: int) -> None:
+    assert len(sweep(tmp_path, "create", when, fetched, whole)) >= least
 
 
 def with_work(team: World) -> Place:
@@ -127,10 +129,10 @@ def committed(team: World, made: Place) -> None:
     assert git(mirror, "cat-file", "-t", tip) == "commit"
 
 
-@pytest.mark.parametrize(("when", "step"), SWEEPS)
+@pytest.mark.parametrize("when", SWEEPS)
 @pytest.mark.timeout(300)
-def test_commit(tmp_path: Path, when: str, step: int) -> None:
-    assert sweep(tmp_path, "commit", when, with_work, committed, step) >= 10
+def test_commit(tmp_path: Path, when: str) -> None:
+    assert len(sweep(tmp_path, "commit", when, with_work, committed)) >= 10
 
 
 def dirty(team: World) -> Place:
@@ -157,10 +159,10 @@ def taken(team: World, made: Place) -> None:
     assert str(snapshot_of(made.path)["src/d0/f0.py"]) == str(b"edited\n")
 
 
-@pytest.mark.parametrize(("when", "step"), SWEEPS)
+@pytest.mark.parametrize("when", SWEEPS)
 @pytest.mark.timeout(300)
-def test_snapshot(tmp_path: Path, when: str, step: int) -> None:
-    assert sweep(tmp_path, "snapshot", when, dirty, taken, step) >= 10
+def test_snapshot(tmp_path: Path, when: str) -> None:
+    assert len(sweep(tmp_path, "snapshot", when, dirty, taken)) >= 10
 
 
 def gone(team: World, made: Place) -> None:
@@ -183,11 +185,10 @@ def as_before(team: World, made: Place) -> None:
     assert not list((team.top / ".git" / "interlock" / "trash").glob("*.restoring"))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("when", "step"), SWEEPS)
+@pytest.mark.parametrize("when", SWEEPS)
 @pytest.mark.timeout(300)
-def test_removal(tmp_path: Path, when: str, step: int) -> None:
-    assert sweep(tmp_path, "remove", when, snapshotted, gone, step) >= 10
+def test_removal(tmp_path: Path, when: str) -> None:
+    assert len(sweep(tmp_path, "remove", when, snapshotted, gone)) >= 10
 
 
 def removed(team: World) -> Place:
@@ -220,7 +221,6 @@ def test_restoration_from_the_trash(tmp_path: Path) -> None:
     assert number >= 4
 
 
-@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_restoration_from_the_snapshot(tmp_path: Path) -> None:
     root = tmp_path / "w"
@@ -261,48 +261,23 @@ def on_new_base(team: World, made: Place) -> None:
     assert "<<<<<<<" in (made.path / "src/d0/f0.py").read_text()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("when", "step"), SWEEPS)
+@pytest.mark.parametrize("when", SWEEPS)
 @pytest.mark.timeout(300)
-def test_rebase(tmp_path: Path, when: str, step: int) -> None:
-    assert sweep(tmp_path, "rebase", when, to_rebase, on_new_base, step) >= 10
+def test_rebase(tmp_path: Path, when: str) -> None:
+    assert len(sweep(tmp_path, "rebase", when, to_rebase, on_new_base)) >= 10
 
 
-@pytest.mark.long
 def test_mirror(tmp_path: Path) -> None:
-    """A mirror whose making was killed at any call is made again, and nothing of the first try is left."""
-    for number in range(1, MANY, 4):
-        root = tmp_path / f"m{number}"
-        root.mkdir()
-        team = world(root)
+    """A mirror whose making was killed at any step is made again, and nothing of the first try is left."""
+
+    def made_whole(team: World, _: None) -> None:
         repo = team.repo()
-        subprocess.run(
-            [sys.executable, "-c", MIRROR, str(team.top), str(number)],
-            env={**ENV, "PYTHONPATH": f"{Path(__file__).parents[3]}:{Path(__file__).parents[3] / 'src'}"},
-        )
-        begun = (team.top / ".git" / "interlock").exists()
         assert repo.refresh().oid == git(team.top, "rev-parse", "main")
         assert not list((team.top / ".git" / "interlock").glob("mirror-making-*"))
         assert git(repo.mirror.path, "for-each-ref", "refs/seed/") == ""
         git(repo.mirror.path, "fsck")
-        if number > 3:
-            assert begun
-        if (root / "ended").exists():
-            assert number > 8
-            return
-    raise AssertionError("it never ended by itself")
 
-
-MIRROR = """
-import sys
-from pathlib import Path
-from tests.integration.git.dying import arm
-from interlock.adapters.git.repo import GitRepo
-repo = GitRepo.open(Path(sys.argv[1]))
-arm(int(sys.argv[2]), "before")
-repo.refresh()
-(Path(sys.argv[1]).parent / "ended").touch()
-"""
+    assert len(sweep(tmp_path, "mirror", "before", lambda _: None, made_whole)) > 8
 
 
 def test_other_jobs_are_never_touched_by_healing(tmp_path: Path) -> None:

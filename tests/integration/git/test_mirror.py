@@ -316,3 +316,16 @@ def test_remote_added_before_any_task_is_taken_and_one_added_later_is_not(tmp_pa
     done = world.ask("dispatch", "a", code=1)
     assert done["refusal"]["rule"] == "git"
     assert "remote.origin.url" in done["refusal"]["would_change"]
+
+
+def test_when_a_path_last_changed_is_told_and_nothing_where_it_never_was(team: World) -> None:
+    repo = team.repo()
+    first = team.outsider({"docs/rules.md": "x", "a[1].txt": "y"})
+    second = team.outsider({"other.txt": "z"})
+    repo.refresh()
+    assert repo.last_change(second, "docs/rules.md") == repo.last_change(first)
+    assert repo.last_change(second, "docs") == repo.last_change(first)
+    assert repo.last_change(second, "a[1].txt") == repo.last_change(first)
+    assert repo.last_change(second, "a*.txt") is None
+    assert repo.last_change(second, "gone.md") is None
+    assert repo.last_change(second) is not None

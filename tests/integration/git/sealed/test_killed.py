@@ -1,20 +1,24 @@
-"""The making of a sealed task killed at every step, and a thousand made at once: the next call heals, and nothing is unsound."""
+"""The making of a sealed task killed at its steps, and many made at once: the next call heals, and nothing is unsound.
+
+A step of each kind, and a hundred and sixty at once; each step, and a thousand, with INTERLOCK_TESTS=full.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import preloaded
 from tests.integration.git.build import ENV, World, git, world
+from tests.integration.git.dying import STEPS
 from tests.integration.git.sealed.rooms import Yard, yard
-from tests.needs import needs_sandbox
+from tests.kinds import one_of_each
+from tests.needs import FULL, needs_sandbox
 
 from interlock.adapters.git.sealed import bases
 
@@ -22,22 +26,17 @@ pytest_plugins = ("tests.integration.git.fixtures",)
 pytestmark = needs_sandbox
 FILES: dict[str, str | bytes | None] = {f"d{number % 3}/f{number}.txt": str(number) for number in range(9)}
 ROOT = Path(__file__).parents[4]
-MOST = 400
-EVERY = int(os.environ.get("SWEEP_EVERY", "7"))
-"""Kill at each seventh step, or as the variable says: 1 takes a quarter of an hour."""
 
 
-def die(team: World, kind: str, number: int, when: str) -> bool:
-    """Make the task in a process that kills itself at its n-th step; False when it had fewer."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.integration.git.sealed.dying", str(team.top), kind, str(number), when],
-        cwd=ROOT,
-        env={**ENV, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
+def dying(team: World, kind: str, number: int, when: str, **more: str) -> subprocess.CompletedProcess[str]:
+    words = (str(team.top), kind, str(number), when)
+    return preloaded.run("tests.integration.git.sealed.dying", words, cwd=team.root, env={**ENV, **more})
+
+
+def die(team: World, kind: str, number: int, when: str) -> None:
+    """Make the task in a process that kills itself at its n-th step."""
+    done = dying(team, kind, number, when)
+    assert done.returncode == -9, done.stderr or f"step {number} did not come"
 
 
 def healed(here: Yard, kind: str) -> None:
@@ -54,17 +53,23 @@ def healed(here: Yard, kind: str) -> None:
     assert not list(here.layout.bases.glob(".making*"))
 
 
-def swept(tmp_path: Path, kind: str, when: str, step: int, take_down: Callable[[Yard], None]) -> int:
-    """Kill at each ``step``-th step in turn; gives how many there were."""
+def swept(tmp_path: Path, kind: str, when: str) -> list[str]:
+    """Kill at the steps in turn; gives what they are called."""
     team = world(tmp_path, FILES)
     here = yard(team)
-    for number in range(1, MOST, step):
-        killed = die(team, kind, number, when)
-        healed(here, kind)
-        if not killed:
-            return number
-        take_down(here)
-    raise AssertionError("the process never came to its end")
+    here.repo.refresh()
+    steps = tmp_path / "steps"
+    done = dying(team, kind, 0, when, **{STEPS: str(steps)})
+    assert done.returncode == 0, done.stderr
+    names = steps.read_text().splitlines()
+    for number in range(1, len(names) + 1) if FULL else one_of_each(names):
+        back(here)
+        die(team, kind, number, when)
+        try:
+            healed(here, kind)
+        except AssertionError as fault:
+            raise AssertionError(f"killed {when} step {number} ({names[number - 1]}): {fault}") from fault
+    return names
 
 
 def back(here: Yard) -> None:
@@ -85,17 +90,17 @@ def test_a_creation_that_was_killed_is_healed(
     monkeypatch.setattr(bases, "SMALL_FILES", 0 if kind == "overlay" else 1000)
     team = world(tmp_path, FILES)
     here = yard(team)
-    assert die(team, kind, number, "before")
+    die(team, kind, number, "before")
     healed(here, kind)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("kind", ["copy", "overlay"])
-@pytest.mark.parametrize("when", ["before", "after", "during"])
+@pytest.mark.parametrize("when", ["before", "during", *(["after"] if FULL else [])])
 def test_killed_at_every_step(tmp_path: Path, kind: str, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bases, "SMALL_FILES", 0 if kind == "overlay" else 1000)
-    assert swept(tmp_path, kind, when, EVERY, back) > 5
+    assert len(swept(tmp_path, kind, when)) > 5
 
 
 CREATING = """
@@ -128,10 +133,10 @@ with ThreadPoolExecutor(4) as pool:
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(("kind", "small"), [("overlay", 0), ("copy", 1000)])
-def test_a_thousand_at_once_without_a_failure(tmp_path: Path, kind: str, small: int) -> None:
+def test_many_at_once_without_a_failure(tmp_path: Path, kind: str, small: int) -> None:
     team = world(tmp_path, FILES)
     team.repo().refresh()
-    each = 500 if kind == "overlay" else 50
+    each = {"overlay": 500 if FULL else 80, "copy": 50 if FULL else 20}[kind]
     running = [
         subprocess.Popen(
             [sys.executable, "-c", CREATING, str(team.top), str(number * each), str(each), str(small)],

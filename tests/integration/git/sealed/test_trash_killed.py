@@ -1,16 +1,19 @@
-"""Every verb on a sealed task killed at its steps: the same call again ends as if it had never been killed."""
+"""Every verb on a sealed task killed at its steps: the same call again ends as if it had never been killed.
+
+Some of the steps, others for each way of life; with INTERLOCK_TESTS=full all of them, and the end of each git call too.
+"""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tests import preloaded
 from tests.integration.git.build import ENV, git
 from tests.integration.git.sealed.agent import KEEP, KINDS, REF, Sealed, sealed
 from tests.integration.git.sealed.test_kept import state
+from tests.needs import FULL
 
 from interlock.adapters.git.levels import LevelWorkspaces
 from interlock.adapters.git.sealed import changes
@@ -20,24 +23,20 @@ from interlock.adapters.git.trees import remove_folder
 pytest_plugins = ("tests.integration.git.fixtures",)
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-ROOT = Path(__file__).parents[4]
 MOST = 1500
-STEPS = {"before": 61, "after": 17}
+WHEN = ["before", "after"] if FULL else ["before"]
+
+
+def numbers(first: int) -> Iterable[int]:
+    """Which steps are killed: some, begun at ``first``; the loops end after one that does not come."""
+    return range(1, MOST) if FULL else range(first, MOST, 61)
 
 
 def die(task: Sealed, verb: str, number: int, when: str, *commits: str) -> bool:
     """Do the verb in a process that kills itself at its n-th step; False when it had fewer."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tests.integration.git.sealed.ending", str(task.team.top), verb),
-            *(str(number), when, *commits),
-        ],
-        cwd=ROOT,
-        env={**ENV, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    words = (str(task.team.top), verb, str(number), when, *commits)
+    done = preloaded.run("tests.integration.git.sealed.ending", words, cwd=task.team.root, env=ENV)
+    assert done.returncode in (0, -9), done.stderr
     return done.returncode != 0
 
 
@@ -48,12 +47,12 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("source", ["trash", "snapshot"])
-@pytest.mark.parametrize("when", STEPS)
+@pytest.mark.parametrize("when", WHEN)
 def test_away_and_back(made: Sealed, when: str, source: str) -> None:
     made.run("echo own > own; git add own; git commit -qm own; echo x >> src/a.py; rm README.md; echo n > new")
     before = state(made)
     spaces = LevelWorkspaces(made.repo)
-    for number in range(1, MOST, STEPS[when]):
+    for number in numbers(1 + 15 * (source == "trash") + 30 * (made.task.kind == "copy")):
         killed = die(made, "snapshot", number, when)
         spaces.snapshot(made.place, REF)
         killed |= die(made, "remove", number, when)
@@ -78,10 +77,10 @@ def markers(task: Sealed) -> list[Path]:
     return list((task.layout.root / "trash").glob("*.restoring"))
 
 
-@pytest.mark.parametrize("when", STEPS)
+@pytest.mark.parametrize("when", WHEN)
 def test_commit(made: Sealed, when: str) -> None:
     parent = made.place.base
-    for number in range(1, MOST, STEPS[when]):
+    for number in numbers(1 + 30 * (made.task.kind == "copy")):
         made.run("git repack -adq")  # else each round has more to carry, and more steps, than the one before
         made.run(f"echo {number} > own{number}; git add -A; git commit -qm own; echo {number} > new{number}")
         own = made.run("git rev-parse HEAD").strip()
@@ -97,10 +96,10 @@ def test_commit(made: Sealed, when: str) -> None:
     pytest.fail(f"there were more than {MOST} steps")
 
 
-@pytest.mark.parametrize("when", STEPS)
+@pytest.mark.parametrize("when", WHEN)
 def test_rebase(made: Sealed, when: str) -> None:
     parent = made.place.base
-    for number in range(1, MOST, STEPS[when]):
+    for number in numbers(1 + 30 * (made.task.kind == "copy")):
         made.run("git repack -adq")
         made.run(f"echo {number} > mine{number}; echo {number} >> src/a.py")
         head = made.work(parent).commit

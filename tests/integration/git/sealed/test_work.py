@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.integration.git.build import AUTHOR, ENV, git, place
 from tests.integration.git.sealed.agent import KEEP, KINDS, REF, Sealed, sealed
 from tests.integration.git.sealed.edits import START, edits, script
+from tests.needs import FULL
 
 from interlock.adapters.git.levels import LevelWorkspaces
 from interlock.adapters.git.repo import GitRepo
@@ -41,7 +42,7 @@ def outcome(repo: GitRepo, where: Place, parent: str) -> tuple[str, str]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(
-    max_examples=20,
+    max_examples=40 if FULL else 8,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=list(HealthCheck),
