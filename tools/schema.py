@@ -31,8 +31,8 @@ _COUNT: Final[Schema] = {
     "description": "A number, or 400k, 1.5M.",
 }
 _UNITS: Final = {
-    **dict.fromkeys(("timeout", "wall", "idle", "within", "keep"), _DURATION),
-    **dict.fromkeys(("tokens", "disk"), _COUNT),
+    **dict.fromkeys(("timeout", "wall", "idle", "startup", "keep", "every", "p95"), _DURATION),
+    **dict.fromkeys(("tokens", "disk", "most_bytes"), _COUNT),
 }
 _NAMED: Final = (
     ("classes", "TaskClass", "name"),
@@ -41,6 +41,8 @@ _NAMED: Final = (
     ("browsers", "Browser", "role"),
     ("secrets", "Secret", "name"),
     ("approvals", "ApprovalRule", "name"),
+    ("models", "Models", "name"),
+    ("logins", "Login", "agent"),
 )
 """Keys of a policy whose entries are named by their key: the part, and the field that the key becomes."""
 
@@ -53,6 +55,8 @@ def card_schema() -> Schema:
     properties = schema["properties"]
     schema["properties"] = {"slug": properties.pop("slug"), "class": properties.pop("class_name"), **properties}
     schema["properties"]["slug"]["pattern"] = "^[a-z0-9][a-z0-9-]{0,40}$"
+    _budget(schema["$defs"])
+    _loop(schema["$defs"])
     schema["required"] = ["slug", "class", "owned_paths", "checks", "stop_when", "integration_owner"]
     schema["anyOf"] = [{"required": ["accepted_plan"]}, {"required": ["goal", "done_when"]}]
     return schema
@@ -62,13 +66,17 @@ def policy_schema() -> Schema:
     """interlock.yaml."""
     schema = _file_schema(TypeAdapter(Policy).json_schema(), "Policy")
     properties, parts = schema["properties"], schema["$defs"]
-    del properties["warnings"]
+    for name in ("warnings", "agents"):
+        del properties[name]
     for key, part, name in _NAMED:
         del parts[part]["properties"][name]
         if required := [each for each in parts[part].pop("required", []) if each != name]:
             parts[part]["required"] = required
         properties[key] = {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
     parts["TaskClass"].pop("required", None)
+    _budget(parts)
+    _agents(properties, parts)
+    parts["Ready"]["properties"]["within"] = {**_DURATION}
     del parts["Template"]
     properties["templates"] = {"type": "object", "additionalProperties": {"type": "string"}}
     host = parts["Host"]
@@ -86,6 +94,52 @@ def policy_schema() -> Schema:
     return schema
 
 
+def _budget(parts: dict[str, Any]) -> None:
+    """The limits of one attempt stand below a key of their own."""
+    parts["Spend"] = {
+        "type": "object",
+        "properties": {"tokens": {**_COUNT}, "usd": {"type": "number", "exclusiveMinimum": 0}},
+        "additionalProperties": False,
+    }
+    limits = parts["Budget"]["properties"]
+    for name in ("attempt_tokens", "attempt_usd"):
+        del limits[name]
+    limits["attempt"] = {"$ref": "#/$defs/Spend"}
+
+
+def _loop(parts: dict[str, Any]) -> None:
+    """A gate is named by its command's key, and the limits of a loop stand below one."""
+    gate, loop = parts["LoopGate"], parts["Loop"]
+    for name in ("kind", "run"):
+        del gate["properties"][name]
+    commands = {name: {"type": "string", "minLength": 1} for name in ("reproduce", "benchmark")}
+    gate["properties"] = {**commands, **gate["properties"]}
+    del gate["required"]
+    gate["oneOf"] = [{"required": ["reproduce"]}, {"required": ["benchmark", "name", "p95"]}]
+    limits = {name: loop["properties"].pop(name) for name in ("rounds", "wall")}
+    loop["properties"]["limits"] = {"type": "object", "properties": limits, "additionalProperties": False}
+
+
+def _agents(properties: dict[str, Any], parts: dict[str, Any]) -> None:
+    """Vendors that are known need no address, prices and tiers are named by their key, routes take one word or many."""
+    del parts["Models"]["required"]
+    del parts["ModelPrice"]
+    properties["prices"] = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Price"}}
+    tier = parts.pop("TierOf")["properties"]
+    means = {"type": "object", "properties": {name: tier[name] for name in ("model", "effort")}, "minProperties": 1}
+    means["additionalProperties"] = False
+    of_agent = {
+        "type": "object",
+        "properties": dict.fromkeys(tier["tier"]["enum"], means),
+        "additionalProperties": False,
+    }
+    properties["tiers"] = {"type": "object", "additionalProperties": of_agent}
+    route = parts["Route"]["properties"]
+    for one, many in (("class", "classes"), ("phase", "phases"), ("risk", "risks")):
+        words = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+        route[one] = route[many] = words
+
+
 def event_schema() -> Schema:
     """One event of the history, as ``show --json`` gives it."""
     return {"$schema": DIALECT, **_tidy(TypeAdapter(Event).json_schema()), "title": "Event"}
@@ -96,7 +150,7 @@ def _file_schema(schema: Schema, title: str) -> Schema:
     tidied: Schema = _tidy(schema)
     for part in (tidied, *tidied.get("$defs", {}).values()):
         part["additionalProperties"] = False
-        for name, value in part["properties"].items():
+        for name, value in part.get("properties", {}).items():
             part["properties"][name] = {**_UNITS[name]} if name in _UNITS else value
     check = tidied["$defs"]["Check"]
     tidied["$defs"]["Check"] = {"anyOf": [{"type": "string", "minLength": 1}, check]}

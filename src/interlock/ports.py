@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from interlock.core.agent.adapter import Capabilities
+from interlock.core.agent.gateway import ModelGateway
+from interlock.core.agent.outcome import Outcome as AgentOutcome
+from interlock.core.agent.seen import Seen, Summary
+from interlock.core.agent.usage import Price, Usage
+from interlock.core.contract.agents import Login
 from interlock.core.contract.around import ApprovalRule, Browser, Database, Secret, Service
-from interlock.core.contract.card import Card, Check, Level
+from interlock.core.contract.card import AgentChoice, Card, Check, Level
 from interlock.core.contract.policy import Cap, Kind, Policy
 from interlock.core.gate.caps import Lane
 from interlock.core.gate.changes import Change
@@ -146,6 +152,10 @@ class Repo(Reader, Protocol):
     def blob_oid(self, commit: str, path: str) -> str | None: ...
     def files(self, commit: str, under: str = "") -> tuple[str, ...]: ...
     def tree_of(self, commit: str) -> str: ...
+    def last_change(self, commit: str, path: str = "") -> float | None:
+        """When a path last changed in a commit's history, in seconds since the epoch; without a path the commit's own time."""
+        ...
+
     def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """What head changes against its merge base with base.  Raises NoMergeBase."""
         ...
@@ -470,7 +480,13 @@ class Databases(Protocol):
 # ---------------------------------------------------------------- processes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One attempt to start: argv, exact environment, where, the prompt, and the limits in seconds."""
+    """One attempt to start: argv, exact environment, where, the prompt, and the limits in seconds.
+
+    ``startup`` is for the first byte; ``ends`` are values of ``type`` in JSON lines of its output after which it has
+    ``after_end`` seconds to leave.  ``gateway`` is served for it outside of the sandbox.  ``split`` keeps what
+    it writes to standard error in a file of its own.  ``watched`` are trees that it must leave alone: they are compared
+    before and after, where no wall keeps it out.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -478,8 +494,14 @@ class Launch:
     stdin: bytes | None = None
     wall: float = 3600.0
     idle: float = 900.0
+    startup: float | None = None
+    ends: tuple[str, ...] = ()
+    after_end: float = 10.0
     sandbox: Sandbox | None = None
     redact: tuple[str, ...] = ()
+    gateway: ModelGateway | None = None
+    split: bool = False
+    watched: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -568,12 +590,24 @@ class Secrets(Protocol):
 class End:
     """How an attempt's process ended.
 
-    ``how``: ``exited`` by itself, ``signalled``, one of the limits, ``cancelled``, ``stopped`` through
-    interlock-task, ``failed-to-start``, or ``interrupted`` when its runner died with it.
+    ``how``: ``exited`` by itself, ``signalled``, one of the limits, ``budget`` when its gateway refused a
+    call, ``ended`` when it had said its last and did not leave, ``cancelled``, ``stopped`` through interlock-task, ``failed-to-start``, or ``interrupted`` when its runner
+    died with it.  ``budget`` says which limit that was; ``leaked`` names what changed meanwhile in the launch's
+    ``watched`` trees, by whomever.
     """
 
     how: Literal[
-        "exited", "signalled", "wall-limit", "idle-limit", "cancelled", "stopped", "failed-to-start", "interrupted"
+        "exited",
+        "signalled",
+        "wall-limit",
+        "idle-limit",
+        "startup-limit",
+        "budget",
+        "ended",
+        "cancelled",
+        "stopped",
+        "failed-to-start",
+        "interrupted",
     ]
     exit_code: int | None
     seconds: float
@@ -581,6 +615,8 @@ class End:
     leftovers: tuple[str, ...] = ()
     namespace: bool = False
     message: str = ""
+    budget: str = ""
+    leaked: tuple[str, ...] = ()
 
 
 class Runs(Protocol):
@@ -598,12 +634,104 @@ class Runs(Protocol):
     def alive(self, folder: Path) -> bool: ...
 
 
-class Agents(Protocol):
-    """How the agent of a card is started."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One run to be prepared for an agent: its card, the choice that routing made, prompt, room and values.
 
-    def launch(self, card: Card, prompt: str, room: Room, env: Mapping[str, str], folder: Path) -> Launch: ...
+    ``folder`` is the attempt's record.  ``gateway`` is what its models are reached through; ``resume`` names a
+    session and ``resume_home`` the HOME that it was left in.  ``usd_left`` is what is left of the job's money.
+    """
+
+    card: Card
+    choice: AgentChoice
+    prompt: str
+    room: Room
+    env: Mapping[str, str]
+    folder: Path
+    phase: str = "implement"
+    writable: bool = True
+    gateway: ModelGateway | None = None
+    login: Login | None = None
+    resume: str = ""
+    resume_home: Path | None = None
+    usd_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the record of a run says: its stream folded, how it came out, and the usage that was found."""
+
+    seen: Summary
+    outcome: AgentOutcome
+
+
+class Agents(Protocol):
+    """Agents by name: how each is started, and what its stream said."""
+
+    def names(self) -> tuple[str, ...]: ...
+    def dialects(self, use: str | None) -> tuple[str, ...]:
+        """Dialects of models that an agent's client speaks (core.agent.gateway); none where it reaches no gateway."""
+        ...
+
+    def capabilities(self, choice: AgentChoice) -> Capabilities:
+        """What the client that would be started can do.  Raises Refused (no-agent) when there is none."""
+        ...
+
+    def launch(self, given: Assignment) -> Launch:
+        """How to start the run; writes prompt, HOME and tools into the attempt's folder.  Raises Refused (no-agent, login)."""
+        ...
+
+    def read(self, use: str, folder: Path, end: End, *, before: Usage, usd_before: float | None) -> Reading:
+        """What the run of a folder said, from its record; the totals before are of a session that it resumed."""
+        ...
+
+    def watch(self, use: str, folder: Path) -> Summary:
+        """What a run has said until now."""
+        ...
+
+    def told(self, use: str, data: bytes) -> tuple[Seen, ...]:
+        """What whole lines of a stream say, for a person who follows it."""
+        ...
+
+    def answer(self, folder: Path, asked: str, choice: str, by: str) -> None:
+        """Answer a permission that a run waits for, once.  Raises Misuse when it does not wait for that."""
+        ...
+
+    def tidy(self, folder: Path, tree: Path) -> tuple[str, ...]:
+        """Take away the empty folders that the client's own sandbox left in a tree; gives their names."""
+        ...
+
     def tools(self, room: Room, env: Mapping[str, str], folder: Path) -> tuple[Room, dict[str, str]]:
         """The room and values with which a person has what an agent has there: interlock-task and the guards."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that went through a gateway: when, which model, its tokens, seconds, HTTP status, and why it was refused.
+
+    ``estimated``: the vendor's last word on the tokens never came, so they are told from the size of the call.
+    """
+
+    at: float
+    upstream: str
+    model: str
+    usage: Usage
+    seconds: float
+    status: int
+    refused: str = ""
+    estimated: bool = False
+
+
+class Prices(Protocol):
+    """Dollars by model."""
+
+    def of(self, model: str, usage: Usage) -> float | None:
+        """What a call cost; None when the model or its tokens are not known."""
+        ...
+
+    def table(self) -> Mapping[str, Price]:
+        """The price of every model that is known, for limits that are kept live."""
         ...
 
 
@@ -620,7 +748,7 @@ class Message:
     """What an agent said through interlock-task; ``at`` in seconds since the epoch, by the agent's own clock."""
 
     number: int
-    verb: Literal["stop", "scope-request", "attach", "note"]
+    verb: Literal["stop", "scope-request", "attach", "note", "pack"]
     text: str
     data: Mapping[str, Any]
     at: float
@@ -641,6 +769,14 @@ class Records(Protocol):
         ...
 
     def messages(self, job: str, attempt: int) -> tuple[Message, ...]: ...
+    def calls(self, job: str, attempt: int) -> tuple[Call, ...]:
+        """Calls of an attempt that went through its gateway, oldest first."""
+        ...
+
+    def ledgers(self) -> Path:
+        """The folder in which the running totals of all attempts of this repository are."""
+        ...
+
     def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:
         """The last refusals of network and gate in a job's attempts, oldest first: kind, at, what, why."""
         ...
@@ -683,6 +819,7 @@ class Ports:
     databases: Mapping[str, Databases]
     runs: Runs
     agents: Agents
+    prices: Prices
     checks: Checks
     commands: Commands
     services: Services

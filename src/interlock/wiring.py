@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interlock.core.agent.usage import Price
 from interlock.core.contract.card import Level
 from interlock.core.contract.levels import LEVELS
 from interlock.core.contract.policy import Policy
@@ -36,9 +37,10 @@ class SystemClock:
 
 def contract_files() -> ContractFiles:
     """Readers of cards, caps and policy; needs no repository."""
+    from interlock.adapters.agents.names import agent_names
     from interlock.adapters.files import ContractFilesReader
 
-    return ContractFilesReader()
+    return ContractFilesReader(agents=agent_names())
 
 
 def open_repo(path: Path | None = None) -> Repo:
@@ -66,13 +68,14 @@ def store_url(repo: Repo) -> str:
 
 def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lambda _: None) -> Ports:
     """Everything a use case may touch, for the repository around a folder."""
-    from interlock.adapters.agents.command import CommandAgents
+    from interlock.adapters.agents.known import KnownAgents
     from interlock.adapters.browsers.chromium import ChromiumBrowsers
     from interlock.adapters.checks.runner import CheckRunner
     from interlock.adapters.commands import HostCommands
     from interlock.adapters.databases.kinds import kinds
     from interlock.adapters.git.repo import GitRepo
     from interlock.adapters.ports_on_host import HostBlocks
+    from interlock.adapters.prices import KnownPrices
     from interlock.adapters.records import JobRecords
     from interlock.adapters.secrets import ApprovedSecrets
     from interlock.adapters.services import HostServices
@@ -92,7 +95,8 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         workspaces=workspaces,
         databases=kinds(default_user()),
         runs=HostRuns(),
-        agents=CommandAgents(),
+        agents=KnownAgents(folder / "locks"),
+        prices=KnownPrices(partial(_own_prices, repo)),
         checks=CheckRunner(),
         commands=HostCommands(),
         services=HostServices(),
@@ -103,6 +107,13 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         narrate=narrate,
         new_id=lambda: secrets.token_hex(4),
     )
+
+
+def _own_prices(repo: GitRepo) -> Mapping[str, Price]:
+    """The team's own prices, by the default branch as last fetched."""
+    data = repo.read(repo.last_base().oid, POLICY_FILE)
+    policy, _ = contract_files().policy(data or b"", POLICY_FILE)
+    return {each.model: each.price for each in policy.prices}
 
 
 def _workspaces(repo: GitRepo) -> LevelWorkspaces:
@@ -142,8 +153,8 @@ def examine(path: Path | None = None) -> Report:
     """The doctor's report on this machine and, where there is one, the repository around a folder."""
     from interlock.adapters.git.probes import git_probes
     from interlock.adapters.git.repo import GitRepo
+    from interlock.app.doctor import agent_probes, repository_probes
     from interlock.app.doctor import examine as try_all
-    from interlock.app.doctor import repository_probes
     from interlock.host.probes import machine_probes
 
     machine = (*machine_probes(), *git_probes())
@@ -153,7 +164,10 @@ def examine(path: Path | None = None) -> Report:
         outside = ("repository", True, partial(_raise, fault))
         return try_all((*machine, outside), *_level_of_machine())
     databases = ("databases", False, partial(_exposed, ports))
-    return try_all((*machine, *repository_probes(ports), databases), *_level_here(GitRepo.open(path or Path.cwd())))
+    return try_all(
+        (*machine, *repository_probes(ports), databases, *agent_probes(ports)),
+        *_level_here(GitRepo.open(path or Path.cwd())),
+    )
 
 
 def _exposed(ports: Ports) -> str:

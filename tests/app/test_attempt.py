@@ -34,8 +34,12 @@ def waiting_agent(world, town):
 
 
 def break_policy(world, town) -> None:
-    world.write("interlock.yaml", "train: {checks: [\n")
-    world.push("broken")
+    """As somebody else would, from another clone: what changes in the main checkout while an agent runs ends its attempt."""
+    other = world.root / "other"
+    world.git("clone", "-q", str(world.remote), str(other), at=world.root)
+    (other / "interlock.yaml").write_text("train: {checks: [\n")
+    world.git("commit", "-qam", "broken", at=other)
+    world.git("push", "-q", at=other)
     with pytest.raises(BadInput):
         fresh_view(town.ports)
 

@@ -16,6 +16,7 @@ DATA: dict[str, dict[str, Any]] = {
     "attempt.ended": {"rule": "agent-failed", "what": "It ended with 1."},
     "job.waits": {"rule": "file-overlap", "what": "Both change a.py.", "ask": "Decide.", "detail": {"files": ["a.py"]}},
     "job.retry": {"hypothesis": "The port was taken."},
+    "job.round": {"hypothesis": "The gate failed with seed 7."},
     "job.landed": {"landed_commit": "c1"},
     "job.abandoned": {"reason": "Not needed."},
 }

@@ -10,6 +10,8 @@ import pytest
 
 from interlock.adapters.files import ContractFilesReader
 from interlock.adapters.files.later import LATER
+from interlock.core.agent.usage import Price
+from interlock.core.contract.agents import Login, Models, Route, Rules
 from interlock.core.contract.around import (
     ApprovalRule,
     Database,
@@ -75,11 +77,21 @@ def test_each_row_of_what_is_refused_is_true(pattern: str, better: str) -> None:
         ("card.md", "A check", Report, {}),
         ("card.md", "An artifact", Artifact, {}),
         ("card.md", "The agent", AgentChoice, {}),
-        ("card.md", "The budget", Budget, {}),
+        ("card.md", "The budget", Budget, {"attempt_tokens": "attempt", "attempt_usd": "attempt"}),
         ("card.md", "The needs", Needs, {}),
-        ("policy.md", "Keys", Policy, {"warnings": "train"}),
+        ("policy.md", "Keys", Policy, {"warnings": "train", "agents": "agent"}),
         ("policy.md", "The train", Train, {}),
         ("policy.md", "A class", TaskClass, {"name": "kind"}),
+        ("policy.md", "A vendor of models", Models, {"name": "url"}),
+        ("policy.md", "A price", Price, {}),
+        ("policy.md", "A login", Login, {"agent": "file"}),
+        (
+            "policy.md",
+            "A route",
+            Route,
+            {"classes": "class`, `classes", "phases": "phase`, `phases", "risks": "risk`, `risks"},
+        ),
+        ("policy.md", "The rules", Rules, {}),
         ("policy.md", "A database", Database, {"name": "use"}),
         ("policy.md", "The sandbox", SandboxRules, {}),
         ("policy.md", "A dependency", Dependency, {}),
@@ -105,7 +117,9 @@ def test_what_is_built_in_is_named() -> None:
 def test_the_examples_are_read_without_a_problem() -> None:
     (card,) = re.findall(r"```yaml\n(.*?)```", page("card.md"), re.DOTALL)
     assert FILES.card(card.encode(), "tasks/billing-retry.yaml", "billing-retry").problems == ()
-    (policy,) = re.findall(r"```yaml\n(.*?)```", page("policy.md"), re.DOTALL)
-    assert FILES.policy(policy.encode(), "interlock.yaml")[1] == ()
+    policies = re.findall(r"```yaml\n(.*?)```", page("policy.md"), re.DOTALL)
+    assert len(policies) == 3
+    for policy in policies:
+        assert FILES.policy(policy.encode(), "interlock.yaml")[1] == ()
     (_, caps) = re.findall(r"```text\n(.*?)```", page("policy.md"), re.DOTALL)
     assert FILES.caps(caps.encode(), "tasks/caps.txt")[1] == ()

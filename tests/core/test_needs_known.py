@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from interlock.core.contract.agents import Models
 from interlock.core.contract.around import Browser, Secret, Service
 from interlock.core.contract.card import Card, Check, Needs
 from interlock.core.contract.ground import ground_of
@@ -117,3 +119,10 @@ def test_localhost_is_never_advised(policy: Policy, name: str) -> None:
     assert problem.fix.startswith("Leave it out")
     assert "host: db.internal" in problem.fix
     assert "localhost" not in problem.fix
+
+
+def test_the_key_of_a_vendor_of_models_is_handed_to_no_task() -> None:
+    models = (Models(name="local", url="http://127.0.0.1:1", dialects=("chat",), key="NPM_TOKEN"),)
+    (problem,) = found(replace(POLICY, models=models), secrets=("DB_PASSWORD", "NPM_TOKEN"))
+    assert (problem.kind, str(problem.where)) == ("secret", "tasks/a.yaml:7:11")
+    assert found(secrets=("DB_PASSWORD", "NPM_TOKEN")) == []

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.lives import admitted, event, job_in
 
+from interlock.core.agent import loops
+from interlock.core.contract.loop import Loop, LoopGate
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job, State, fold
 from interlock.core.merge.order import train_order
@@ -16,6 +18,8 @@ from interlock.core.merge.train import Member, fold_train
 from interlock.core.plan import Action, Snapshot, plan, subject_of
 
 BASE: dict[str, Any] = {"base": "b1", "candidate": "c1", "tree": "t1", "diff": "d1", "evidence": 1, "runs": 1}
+LOOP = Loop(gate=LoopGate(kind="reproduce", run="x"), rounds=3)
+LOOPING: dict[str, Any] = {"slug": "s", "loop": {"gate": {"kind": "reproduce", "run": "x", "same_output": None}}}
 MOST_TROUBLE = 3  # interruptions of a job, and rebuilds of a train, before a person is asked
 
 
@@ -51,10 +55,12 @@ class World:
         match action.kind:
             case "isolate":
                 self.write(action.subject, "job.isolated")
+            case "reproduce":
+                self.reproduce(action)
             case "attempt":
                 self.attempt(action)
             case "verify":
-                self.write(action.subject, self.choose("job.verified", "job.verified", "job.waits"))
+                self.verify(action)
             case "publish":
                 self.write(action.subject, self.choose("job.published", "job.published", "job.waits"))
             case "train-open":
@@ -63,6 +69,28 @@ class World:
                 self.test(action)
             case "train-land":
                 self.land(action)
+
+    def reproduce(self, action: Action) -> None:
+        if self.choose("seen", "seen", "nothing") == "nothing":
+            self.write(action.subject, "job.waits", rule="not-reproduced", what="It never failed.")
+            return
+        state = {"base": "b1", "gate": ["reproduce", "x", None], "seed": 1, "failed": []}
+        self.write(action.subject, "job.reproduced", loop=state)
+
+    def verify(self, action: Action) -> None:
+        """A loop's gate comes first, and may give another round."""
+        job = fold(self.jobs[action.subject])
+        if job.card.get("loop") and self.choose("passed", "failed") == "failed":
+            made = loops.Failure(signature=self.choose("a", "b"), what="It failed.", seed=2)
+            failed = loops.with_failure(job.loop, made, job.worked)
+            following = loops.after(LOOP, failed, began=0.0, now=1.0)
+            assert len(failed) <= LOOP.rounds, "No loop has more rounds than its card allows."
+            if following.kind == "round":
+                self.write(job.id, "job.round", hypothesis=following.what, loop={"failed": failed})
+                return
+            self.write(job.id, "job.waits", rule=following.rule, what=following.what, loop={"failed": failed})
+            return
+        self.write(action.subject, self.choose("job.verified", "job.verified", "job.waits"))
 
     def attempt(self, action: Action) -> None:
         job = fold(self.jobs[action.subject])
@@ -112,7 +140,9 @@ def worlds(draw: st.DrawFn) -> World:
         if place
     }
     world = World(needs=needs, agents=draw(st.integers(1, 4)), batch=draw(st.integers(1, 4)), draw=draw)
-    world.jobs = {f"j-{slug}": [admitted(slug, slot=place)] for place, slug in enumerate(slugs, 1)}
+    for place, slug in enumerate(slugs, 1):
+        card = LOOPING if draw(st.booleans()) else {"slug": slug}
+        world.jobs[f"j-{slug}"] = [admitted(slug, slot=place, card=card)]
     return world
 
 

@@ -188,10 +188,7 @@ def test_a_bracket_that_means_two_things_is_refused_with_its_escape() -> None:
         ({"risk": "high"}, "risk"),
         ({"reproduces": "tests/x.py::test_y"}, "reproduces"),
         ({"acceptance": ("PAY-12.3",)}, "acceptance"),
-        ({"budget": Budget(tokens=400_000)}, "budget.tokens"),
-        ({"budget": Budget(usd=4.0)}, "budget.usd"),
         ({"needs": Needs(ports=11)}, "needs.ports"),
-        ({"agent": AgentChoice(use="codex")}, "agent.use"),
     ],
 )
 def test_what_is_not_built_is_refused_and_never_ignored(changes: dict[str, Any], key: str) -> None:
@@ -210,6 +207,9 @@ def test_what_is_not_built_is_refused_and_never_ignored(changes: dict[str, Any],
         {"needs": Needs(database="pg", network=("registry.example",))},
         {"needs": Needs(database="app", ports=10)},
         {"budget": Budget(wall=2700.0, idle=600.0, attempts=3)},
+        {"budget": Budget(tokens=400_000, usd=4.0, attempt_usd=1.0, startup=30.0, turns=40)},
+        {"agent": AgentChoice(use="codex", model="gpt-5.5")},
+        {"agent": AgentChoice(use="acp", command="claude-agent-acp")},
         {"agent": AgentChoice(use="command", command="true", model="m", effort="medium")},
         {"checks": (Check(run="npm test", tier="slow", timeout=60.0),)},
     ],
@@ -219,17 +219,29 @@ def test_what_is_built_is_accepted(changes: dict[str, Any]) -> None:
 
 
 def test_an_agent_of_the_class_counts_as_the_cards_own() -> None:
-    classes = (TaskClass(name="vertical-slice", kind="parallel", agent=AgentChoice(use="codex")),)
+    classes = (TaskClass(name="vertical-slice", kind="parallel", agent=AgentChoice(use="clod")),)
     (problem,) = reasons(policy=Policy(classes=classes))
-    assert problem.kind == "not-built"
-    assert "agent: {use: command, command:" in problem.fix
+    assert problem.kind == "no-agent"
+    assert problem.why == "Known here: command, codex, claude, acp, cursor."
     assert reasons(policy=Policy(classes=classes), agent=AgentChoice(use="command", command="true")) == []
+
+
+def test_an_agent_that_nobody_brings_is_told_with_those_there_are() -> None:
+    choice = AgentChoice(use="codecs")
+    (problem,) = reasons(at={"agent.use": (9, 14)}, agent=choice)
+    assert (problem.kind, problem.what) == ("no-agent", "The agent codecs is not known here.")
+    assert problem.fix.startswith("Write use: codex")
+    assert problem.where is not None
+    assert (problem.where.line, problem.where.column) == (9, 14)
+    assert reasons(policy=replace(POLICY, agents=("command", "codecs")), agent=choice) == []
 
 
 def test_half_an_agent_is_refused() -> None:
     assert kinds(agent=AgentChoice(use="command")) == ["missing"]
     assert kinds(agent=AgentChoice(use="command", command=" ")) == ["missing"]
+    assert kinds(agent=AgentChoice(use="acp")) == ["missing"]
     assert kinds(agent=AgentChoice(command="true")) == ["missing"]
+    assert kinds(agent=AgentChoice(use="claude", command="true")) == ["shape"]
 
 
 def test_a_database_that_the_policy_lacks_is_told_with_those_it_has() -> None:

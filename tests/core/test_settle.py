@@ -1,12 +1,23 @@
 """What comes out of an attempt is never decided by the exit code alone."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
+from interlock.core.agent.outcome import Outcome as Agent
+from interlock.core.agent.seen import Fault, Limit
 from interlock.core.job.settle import MAX_INTERRUPTIONS, Facts, settle
 from interlock.core.rules import RULES
 
+LIMITS: dict[Limit, str] = {
+    "wall": "wall-limit",
+    "idle": "idle-limit",
+    "startup": "startup-limit",
+    "turns": "turn-limit",
+    "tokens": "budget",
+    "money": "budget",
+}
 GOOD = Facts(
     how="exited",
     exit_code=0,
@@ -24,15 +35,26 @@ def test_work_after_a_clean_exit_is_to_be_verified():
     assert settle(GOOD).kind == "worked"
 
 
+def test_a_phase_before_the_last_hands_on_and_work_beside_a_denial_counts():
+    assert settle(replace(GOOD, phase="plan", writing=False, final=False, changed=False)).kind == "phased"
+    refused = replace(GOOD, agent=Agent(kind="denied", message="It was refused 1 thing."))
+    assert settle(refused).kind == "worked"
+    assert settle(replace(refused, phase="plan", writing=False, final=False, changed=False)).kind == "phased"
+
+
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
         ({"changed": False}, "empty-diff"),
-        ({"exit_code": 1}, "agent-failed"),
-        ({"how": "signalled", "exit_code": None}, "agent-failed"),
-        ({"how": "failed-to-start", "exit_code": None}, "agent-failed"),
-        ({"how": "wall-limit"}, "wall-limit"),
-        ({"how": "idle-limit"}, "idle-limit"),
+        ({"agent": Agent(kind="crashed", message="The agent exited with 1.")}, "agent-failed"),
+        ({"agent": Agent(kind="failed-to-start")}, "agent-failed"),
+        ({"agent": Agent(kind="protocol-error", message="It never said that it had ended.")}, "no-end"),
+        ({"agent": Agent(kind="denied"), "changed": False}, "denied"),
+        *(({"agent": Agent(kind="limit", limit=limit)}, rule) for limit, rule in LIMITS.items()),
+        *(({"agent": Agent(kind="api-error", fault=fault)}, f"api-{fault}") for fault in get_args(Fault)),
+        ({"phase": "research", "writing": False, "wrote": True, "final": False}, "phase-wrote"),
+        ({"phase": "review-tests", "writing": False, "final": False, "objection": "No case for zero."}, "test-plan"),
+        ({"phase": "plan", "writing": False, "final": False, "pack": False}, "no-pack"),
         ({"how": "cancelled"}, "cancelled"),
         ({"head_branch": None}, "head-moved"),
         ({"head_branch": "agent/other"}, "head-moved"),
@@ -57,3 +79,18 @@ def test_a_stop_is_heard_although_the_agent_also_exits_badly():
 def test_an_interruption_is_no_retry_until_it_repeats():
     kinds = [settle(replace(GOOD, how="interrupted", interruptions=n)).kind for n in range(MAX_INTERRUPTIONS)]
     assert ["interrupted"] * (MAX_INTERRUPTIONS - 1) + ["ended"] == kinds
+
+
+def test_what_leaked_out_of_the_tree_is_told_whatever_else_came_of_it():
+    leaked = replace(GOOD, leaked=tuple(f"/main/f{number}" for number in range(7)))
+    outcome = settle(leaked)
+    assert (outcome.kind, outcome.rule, outcome.detail["worked"]) == ("ended", "leaked", True)
+    assert "/main/f4 and 2 more." in outcome.what
+    assert "somebody else" in outcome.what
+    empty = settle(replace(leaked, changed=False))
+    assert (empty.rule, empty.detail["worked"]) == ("leaked", False)
+    assert "changed no file" in empty.what
+    assert settle(replace(leaked, how="interrupted")).rule == "leaked", "it is not simply started again"
+    stopped = settle(replace(leaked, stop={"reason": "r", "question": "q"}))
+    assert (stopped.rule, stopped.ask) == ("agent-stopped", "q")
+    assert "/main/f0" in stopped.what

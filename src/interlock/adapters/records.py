@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from interlock.core.agent.usage import from_json, whole
 from interlock.core.problems import Refusal, Refused
 from interlock.host import files, locks, spool
 from interlock.host.sandbox import identity
 from interlock.host.text import plain
-from interlock.ports import Message
+from interlock.ports import Call, Message
 
 _DECISIONS: Final = (("network", "network.jsonl"), ("gate", "gate.jsonl"))
+_CALLS: Final = "models.jsonl"
 _TOLD: Final = 20
 _READ_MOST: Final = 4 << 20
 """Bytes of one file of decisions that are looked at, from its end: what such a file holds at most."""
@@ -57,6 +59,19 @@ class JobRecords:
         """What the agent of an attempt said, in order; whatever else lies in the spool is left out, without an error."""
         return tuple(Message(**message) for message in spool.read(self.spool(job), attempt))
 
+    def calls(self, job: str, attempt: int) -> tuple[Call, ...]:
+        """Calls of models that an attempt made through its gateway, oldest first; a line that is none is left out.
+
+        Of more than the two files of its record hold (some 25 000 calls), the oldest are gone; the ledger counts all.
+        """
+        folder = self.attempt(job, attempt)
+        lines = [line for file in (f"{_CALLS}.1", _CALLS) for line in _lines(folder / file)]
+        return tuple(call for line in lines if (call := _call(line)) is not None)
+
+    def ledgers(self) -> Path:
+        """The folder in which the running totals of all attempts of this repository are."""
+        return _made(self._folder / "ledgers")
+
     def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:
         """The last refusals of network and gate in a job's attempts, oldest first: kind, at, what, why.
 
@@ -77,6 +92,29 @@ class JobRecords:
         path = _made(self._folder / "locks") / f"{_checked(name)}.lock"
         with locks.held(path, wait=wait, refuse=lambda held: _locked(name, held)):
             yield
+
+
+def _lines(file: Path) -> list[bytes]:
+    return files.tail(file, 2 * _READ_MOST).splitlines()
+
+
+def _call(line: bytes) -> Call | None:
+    try:
+        said = json.loads(line)
+        if not said["metered"] and not said["refused"]:
+            return None
+        return Call(
+            at=float(said["at"]),
+            upstream=_shown(said["upstream"]),
+            model=_shown(said["model"]),
+            usage=from_json(said["usage"]),
+            seconds=float(said["seconds"]),
+            status=whole(said["status"]) or 0,
+            refused=_shown(said["refused"]),
+            estimated=said["estimated"] is True,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _refusals(folder: Path) -> list[dict[str, Any]]:

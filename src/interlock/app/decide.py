@@ -1,26 +1,28 @@
-"""What a person decides about a job: answer, accept, approve, verify again, retry, resume, stop, hold, abandon; gates stay core's."""
+"""What a person decides about a job: answer, accept, approve, verify again, retry, resume, stop, hold, abandon; gates stay core's.
+
+Permissions of live agents and raised budgets are app.permit's and app.raising's.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from interlock.app import phases, worth
 from interlock.app.approvals import give
-from interlock.app.base import fresh_view
+from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE
+from interlock.app.base import fresh_view, last_view
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.isolate import environment_of, isolation, place_of, write_environment
 from interlock.app.rebase import onto_default_branch
 from interlock.app.verify import take_over_card
+from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports
 
-WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped"})
 REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
-NEEDS_AN_ANSWER: Final = frozenset(
-    {"agent-stopped", "empty-diff", "agent-failed", "idle-limit", "wall-limit", "head-moved", "interrupted"}
-)
 NEEDS_A_TREE: Final = frozenset({"workspace-missing", "no-agent"})
 ATTEMPTS_DEFAULT: Final = 3
 
@@ -38,13 +40,22 @@ def answer(ports: Ports, slug: str, text: str, actor: str) -> Job:
     """Answer what the agent asked: the answer goes into the next attempt's prompt, and the job goes on."""
     job = _waiting(ports, slug)
     question = (job.waiting.detail.get("question") if job.waiting else "") or (job.waiting.what if job.waiting else "")
-    return _again(ports, job, f"{question} Decided by {actor}: {text}".strip(), actor)
+    rule = job.waiting.rule if job.waiting else ""
+    said = f"{question} Decided by {actor}: {text}".strip()
+    return _again(ports, job, said, actor, judged=rule not in ("agent-stopped", "test-plan"))
 
 
-def retry(ports: Ports, slug: str, hypothesis: str, actor: str) -> Job:
-    """Another attempt, with a hypothesis that no attempt of this job had before.  Raises Refused."""
+def retry(
+    ports: Ports, slug: str, hypothesis: str, actor: str, *, even_so: bool = False, phase: str | None = None
+) -> Job:
+    """Another attempt, with a hypothesis that no attempt of this job had before, and worth its expected cost.
+
+    ``even_so`` goes on although it is not worth it; that is put on the record.  ``phase`` is what it begins with
+    again.  Raises Refused (hypothesis, not-worth, attempts, alive), Misuse.
+    """
     job = _waiting(ports, slug)
-    if not hypothesis.strip() or hypothesis.strip() in {known.strip() for known in job.hypotheses}:
+    said = letters(hypothesis)
+    if not said or said in {letters(known) for known in job.hypotheses}:
         raise Refused(
             Refusal(
                 rule="hypothesis",
@@ -54,33 +65,64 @@ def retry(ports: Ports, slug: str, hypothesis: str, actor: str) -> Job:
                 holders=job.hypotheses,
             )
         )
-    return _again(ports, job, hypothesis.strip(), actor)
+    return _again(ports, job, hypothesis.strip(), actor, judged=True, even_so=even_so, phase=phase)
 
 
-def _again(ports: Ports, job: Job, hypothesis: str, actor: str) -> Job:
-    _refuse_alive(ports, job)
-    view = fresh_view(ports)
-    card = take_over_card(ports, view, job)
-    if card is None:
-        raise Misuse(f"The card of {job.slug} is gone from the default branch.", hint="Restore it, or abandon the job.")
+def _again(
+    ports: Ports,
+    job: Job,
+    hypothesis: str,
+    actor: str,
+    *,
+    judged: bool,
+    even_so: bool = False,
+    phase: str | None = None,
+) -> Job:
+    """Put the job back to its work with one more hypothesis; a retry is ``judged`` by what it costs, an answer is not."""
+    refuse_alive(ports, job)
+    card = _card_now(ports, job)
     job = ports.store.job(job.id)
-    allowed = with_defaults(card, view.policy).budget.attempts or ATTEMPTS_DEFAULT
-    used = len(job.hypotheses) + 1
-    if job.attempt and used >= allowed:
-        raise Refused(
-            Refusal(
-                rule="attempts",
-                what=f"{job.slug} has used its {allowed} attempts.",
-                why="Attempts are bounded by the card's budget.",
-                would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
-                number=allowed,
-            )
-        )
-    data: dict[str, Any] = {"hypothesis": hypothesis}
+    _refuse_more_attempts(ports, job, card)
+    data: dict[str, Any] = {"hypothesis": hypothesis, "phases": list(phases.kept(job, start=phase))}
+    if job.waiting and job.waiting.rule == "agent-stopped" and phase is None and not judged:
+        data["resume"] = True  # the agent that asked goes on in its own session, where its client can
+    if judged:
+        found = worth.expected(ports, job, card) if even_so else worth.refuse_waste(ports, job, card)
+        data["expected"] = found.as_json() | ({"even_so": found.fault()} if even_so else {})
     if job.waiting and job.waiting.rule in REBASE_FIRST:
         data |= onto_default_branch(ports, job)
     ports.store.record(NewEvent(subject=job.id, step=f"retry:{job.rev}", kind="job.retry", actor=actor, data=data))
     return ports.store.job(job.id)
+
+
+def _card_now(ports: Ports, job: Job) -> Card:
+    """The card as it stands on the default branch, taken over.  Raises Misuse when it is gone."""
+    card = take_over_card(ports, fresh_view(ports), job)
+    if card is None:
+        raise Misuse(f"The card of {job.slug} is gone from the default branch.", hint="Restore it, or abandon the job.")
+    return card
+
+
+def _refuse_more_attempts(ports: Ports, job: Job, card: Card) -> None:
+    """Attempts that persons start are bounded by the card; rounds of a loop have their own limit."""
+    allowed = with_defaults(card, last_view(ports).policy).budget.attempts or ATTEMPTS_DEFAULT
+    again = [e for e in ports.store.events(job.id) if e.kind == "job.retry" and "waive" not in e.data]
+    if not job.attempt or len(again) + 1 < allowed:
+        return
+    raise Refused(
+        Refusal(
+            rule="attempts",
+            what=f"{job.slug} has used its {allowed} attempts.",
+            why="Attempts are bounded by the card's budget.",
+            would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
+            number=allowed,
+        )
+    )
+
+
+def letters(text: str) -> str:
+    """A hypothesis without case, space and punctuation: what two of them are compared by."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def accept(ports: Ports, slug: str, actor: str) -> Job:
@@ -96,9 +138,25 @@ def accept(ports: Ports, slug: str, actor: str) -> Job:
                 would_change=job.waiting.ask if job.waiting else "",
             )
         )
+    if rule == "test-plan":
+        return _accept_test_plan(ports, job, actor)
     checks = job.waiting.detail.get("checks", ()) if job.waiting else ()
     tests = sorted({test for check in checks if check["rule"] == rule for test in check["named"]})
     return _verify_again(ports, job, actor, waive=rule, tests=tests)
+
+
+def _accept_test_plan(ports: Ports, job: Job, actor: str) -> Job:
+    """Go on with the phase after the review that objected; that is no further attempt."""
+    refuse_alive(ports, job)
+    _card_now(ports, job)
+    job = ports.store.job(job.id)
+    data = {
+        "hypothesis": f"{job.waiting.what if job.waiting else ''} {actor} accepted the plan as it is.".strip(),
+        "phases": [*job.phases, *((job.phase,) if job.phase and job.phase not in job.phases else ())],
+        "waive": "test-plan",
+    }
+    ports.store.record(NewEvent(subject=job.id, step=f"accepted:{job.rev}", kind="job.retry", actor=actor, data=data))
+    return ports.store.job(job.id)
 
 
 def approve(ports: Ports, slug: str, name: str, actor: str) -> Job:
@@ -128,7 +186,7 @@ def _verify_again(ports: Ports, job: Job, actor: str, **data: Any) -> Job:
 def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     """Close a job without landing it.  Raises Refused while its agent runs."""
     job = find_open(ports, slug)
-    _refuse_alive(ports, job)
+    refuse_alive(ports, job)
     if job.attempt:
         ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
     close_job(ports, job, actor, reason)
@@ -160,7 +218,7 @@ def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     return ports.store.job(job.id)
 
 
-def _refuse_alive(ports: Ports, job: Job) -> None:
+def refuse_alive(ports: Ports, job: Job) -> None:
     """A job is neither closed nor started again under a live agent."""
     if not job.attempt or not ports.runs.alive(ports.records.attempt(job.id, job.attempt)):
         return
@@ -182,20 +240,30 @@ def resume(ports: Ports, slug: str, actor: str) -> Job:
         _tree_again(ports, job)
         return job
     job = _waiting(ports, slug)
-    _refuse_alive(ports, job)
+    refuse_alive(ports, job)
     rule = job.waiting.rule if job.waiting else ""
-    data: dict[str, Any] = {}
-    if rule in NEEDS_AN_ANSWER:
+    if rule in NEEDS_AN_ANSWER or (rule == "budget" and _was_cut_off(job)):
+        raised = f"interlock decide {job.slug} --raise usd=N (or tokens=N), " if rule == "budget" else ""
         raise Misuse(
             f"{job.slug} waits for an answer ({rule}): {job.waiting.what if job.waiting else ''}",
-            hint=f"interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
+            hint=f"{raised}interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
         )
+    return go_on(ports, job, actor)
+
+
+def _was_cut_off(job: Job) -> bool:
+    """Whether a budget of the job ended an attempt: one that was kept from its start, or a day's, needs no answer."""
+    waiting = job.waiting
+    return waiting is not None and "exit_code" in waiting.detail and " a day" not in waiting.what
+
+
+def go_on(ports: Ports, job: Job, actor: str) -> Job:
+    """Put a waiting job back to where it was: to its tree, or to be judged again when it has work."""
+    rule = job.waiting.rule if job.waiting else ""
+    data: dict[str, Any] = {}
     if rule in NEEDS_A_TREE or not job.worked:
         kind, data = "job.isolated", _tree_again(ports, job)
-        if take_over_card(ports, fresh_view(ports), job) is None:
-            raise Misuse(
-                f"The card of {job.slug} is gone from the default branch.", hint="Restore it, or abandon the job."
-            )
+        _card_now(ports, job)
         job = ports.store.job(job.id)
     else:
         kind = "job.verify-again"

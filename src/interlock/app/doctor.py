@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from interlock.app.base import view_of
 from interlock.app.compose import gaps_at
-from interlock.core.contract.card import Level
+from interlock.core.agent.adapter import Capabilities
+from interlock.core.contract.card import AgentChoice, Level
 from interlock.core.contract.levels import COVERS, NOT_COVERED
-from interlock.core.problems import BadInput, InterlockError
+from interlock.core.contract.policy import Policy
+from interlock.core.problems import BadInput, InterlockError, Refused
 from interlock.ports import Ports
 
 
@@ -76,6 +80,9 @@ def examine(probes: tuple[Probe, ...], level: Level, why: str = "") -> Report:
 def _try(name: str, needed: bool, probe: Callable[[], str]) -> Feature:
     try:
         return Feature(name=name, ok=True, why=probe(), needed=needed)
+    except Refused as refused:
+        refusal = refused.refusal
+        return Feature(name=name, ok=False, why=f"{refusal.what} {refusal.would_change}", needed=needed)
     except InterlockError as fault:
         hint = f" {fault.hint}" if fault.hint else ""
         return Feature(name=name, ok=False, why=f"{fault.message}{hint}", needed=needed)
@@ -93,6 +100,42 @@ def repository_probes(ports: Ports) -> tuple[Probe, ...]:
         ("compose files", False, lambda: _compose(ports)),
         ("history", True, lambda: f"{len(ports.store.jobs(open_only=False))} jobs on the record."),
     )
+
+
+def agent_probes(ports: Ports) -> tuple[Probe, ...]:
+    """Each agent that is known: whether its client is here, what it can do, and what is weaker about it."""
+    return tuple((f"agent {name}", False, partial(_agent, ports, name)) for name in ports.agents.names())
+
+
+def _agent(ports: Ports, name: str) -> str:
+    found = ports.agents.capabilities(AgentChoice(use=name, command="true"))
+    words = [found.version or "no version of its own"]
+    if not found.tested:
+        words.append("untested: written from its documentation alone")
+    elif not found.known_good:
+        words.append("a version that was not driven in our tests")
+    words.append(f"tells {', '.join(_tells(found)) or 'neither tokens nor cost'}")
+    if any(login.agent == name for login in _policy_of(ports).logins):
+        words.append("logged in to a subscription: its credentials can be read in the task, weaker than a gateway key")
+    elif found.gateway and not _has_gateway(ports, name):
+        words.append("no models: entry in interlock.yaml serves it, so it has neither key nor budget")
+    return "; ".join(words) + f". {found.note}".rstrip()
+
+
+def _tells(found: Capabilities) -> list[str]:
+    told = {"tokens": found.usage, "cost": found.cost, "approvals": found.approvals, "hooks": found.hooks}
+    return [word for word, does in told.items() if does]
+
+
+def _has_gateway(ports: Ports, name: str) -> bool:
+    spoken = set(ports.agents.dialects(name))
+    return any(spoken & set(each.dialects) for each in _policy_of(ports).models)
+
+
+def _policy_of(ports: Ports) -> Policy:
+    with suppress(BadInput):
+        return view_of(ports, ports.repo.last_base()).policy
+    return Policy()
 
 
 def _remote(ports: Ports) -> str:

@@ -1,33 +1,103 @@
-"""What an agent is told: the card, its paths and stop rules, and what was decided since; how it is handed over is the adapter's."""
+"""What an agent is told: the card, its phase, what was found out and decided before, and the rules; how it is handed over is the adapter's."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
 
+from interlock.core.agent.loops import briefing
+from interlock.core.agent.packs import Pack, fitted, for_phase
+from interlock.core.agent.rules import Handed
+from interlock.core.contract.agents import WRITING
 from interlock.core.contract.card import Card
 from interlock.core.job.lifecycle import Job
+
+_LOOP: Final = """\
+Work in this order: inspect what is there; plan briefly; implement; verify with the checks above; summarise what you
+did and why; stop. If a check stays red, say what you tried and stop: another attempt starts with a new hypothesis."""
+
+_HAND_ON: Final = (
+    "Hand it on with `interlock-task pack -`, which reads standard input: others see nothing else of this run."
+)
+_READ_ONLY: Final = f"Change no file in this phase. {_HAND_ON}"
+
+_PHASES: Final = {
+    "research": f"""\
+Phase: research. Find out what the task needs to know, and nothing more: where the code is, what calls it, how it is
+tested, what could break; each fact with file and line, and what you looked for and did not find. Keep it short.
+{_READ_ONLY}""",
+    "plan": f"""\
+Phase: plan. Decide how the goal is reached within these paths: steps, files, risks, and how each condition is checked.
+If it cannot be reached within them, stop and ask. {_READ_ONLY}""",
+    "test-plan": f"""\
+Phase: test plan. Say for each condition of the card which behaviour has to be tested, with inputs, expected results
+and the edge cases; not how the code will look. {_READ_ONLY}""",
+    "review-tests": f"""\
+Phase: review of the test plan, by the card alone. Would a wrong implementation pass these tests? Is a condition not
+covered, or a test not called for? The first line of what you hand on is exactly `verdict: accept` or
+`verdict: object`; after an objection follow the reasons. Anything else counts as an objection. {_READ_ONLY}""",
+    "verify": f"""\
+Phase: verify. The work of an earlier phase is in the tree. Look at it as somebody who did not write it: run the checks,
+try the edge cases of the card, and mend what is wrong. Then say what you ran and what came out. {_HAND_ON}""",
+    "summarise": f"""\
+Phase: summary. Say for the person who signs it off what was changed and why, what proves it, and what is left open.
+{_READ_ONLY}""",
+}
 
 _HOW: Final = """\
 Work in the current folder, on its branch. You need not commit: the harness does. `interlock-task card` shows the
 card, `interlock-task may-i PATH` tells whether a path is yours."""
 
+_OWNED: Final = "You own these paths, and may change nothing else"
+_TO_OWN: Final = "The work may change these paths, and nothing else"
+_LOG_MOST: Final = 4096
 
-def prompt_for(card: Card, job: Job, number: int) -> str:
-    """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts)."""
+
+def prompt_for(
+    card: Card,
+    job: Job,
+    number: int,
+    *,
+    phase: str = "implement",
+    packs: Sequence[Pack] = (),
+    handed: Sequence[Handed] = (),
+) -> str:
+    """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts).
+
+    ``packs`` are what earlier phases handed on, ``handed`` the rules of the team.
+    """
     parts = [
         f"# Task {card.slug}",
         _goal(card),
-        _list("You own these paths, and may change nothing else", card.owned_paths),
+        _list(_OWNED if phase in WRITING else _TO_OWN, card.owned_paths),
         _list("You may read these, and must not change them", card.read_only_paths),
         _list("You must not touch", card.prohibited_paths),
         _list("It is done when", card.done_when),
+        _list("Bring these files", tuple(f"{each.path} ({each.kind})" for each in card.artifacts)),
         _list("These checks will be run on your tree by the harness", tuple(check.run for check in card.checks)),
         _list("Stop, with `interlock-task stop --reason … [--question …]`, when", card.stop_when),
+        _PHASES.get(phase, _LOOP),
         _list("Decided so far", job.hypotheses),
+        _gate(card, job),
+        *_packs(phase, packs),
+        *rules_of(handed),
         _HOW,
         f"This is attempt {number}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def resumed_prompt(card: Card, job: Job, number: int) -> str:
+    """The text with which a session goes on that was stopped for an answer: what was decided, and nothing twice."""
+    decided = job.hypotheses[-1] if job.hypotheses else "Go on."
+    parts = [
+        decided,
+        f"Go on with the task {card.slug} where you stopped; its paths, checks and stop rules are as before.",
+        f"This is attempt {number}.",
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _goal(card: Card) -> str:
@@ -35,7 +105,51 @@ def _goal(card: Card) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _list(title: str, items: tuple[str, ...]) -> str:
+def _list(title: str, items: Sequence[str]) -> str:
     if not items:
         return ""
     return f"{title}:\n" + "\n".join(f"- {item}" for item in items)
+
+
+def _packs(phase: str, packs: Sequence[Pack]) -> list[str]:
+    """What earlier phases handed on, each under its name."""
+    given = for_phase(phase, packs)
+    return [
+        f"## From the phase {each.phase} (attempt {each.attempt}, {each.size} bytes)\n\n{text}"
+        for each, text in zip(given, fitted(given), strict=True)
+    ]
+
+
+def rules_of(handed: Sequence[Handed]) -> list[str]:
+    """The rules of the team that are put into a prompt, each under its path."""
+    return [f"## Rules of the team: {each.path}\n\n{each.text.strip()}" for each in handed if each.how == "prompt"]
+
+
+def _gate(card: Card, job: Job) -> str:
+    """What decides about a loop's work: its gate, what was seen on the base, how the last round failed, and the log's end."""
+    if card.loop is None:
+        return ""
+    failed = list(job.loop.get("failed") or ())
+    last: Mapping[str, Any] = failed[-1] if failed else {}
+    parts = [briefing(card.loop, job.loop)]
+    if last:
+        seed = f" with INTERLOCK_SEED={last['seed']}" if last.get("seed") is not None else ""
+        parts.append(f"The work of attempt {last.get('attempt')} failed it{seed}: {last.get('what')}")
+    log = _tail(str(last.get("log") or job.loop.get("log") or ""))
+    if log:
+        parts.append(f"The end of its log:\n\n```\n{log}\n```")
+    return "\n\n".join(parts)
+
+
+def _tail(path: str) -> str:
+    """The last lines of a log of ours; nothing where there is none any more."""
+    if not path:
+        return ""
+    data = b""
+    with suppress(OSError), Path(path).open("rb") as stream:
+        stream.seek(0, 2)
+        stream.seek(max(0, stream.tell() - _LOG_MOST))
+        data = stream.read(_LOG_MOST)
+    text = data.decode("utf-8", "replace")
+    shown = "".join(each for each in text if each.isprintable() or each in "\n\t")
+    return shown.strip().replace("```", "'''")

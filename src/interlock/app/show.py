@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from interlock.app.isolate import place_of
 from interlock.core.job.events import Event
@@ -27,6 +27,7 @@ class Shown:
     record: str
     changed: tuple[str, ...] = ()
     refused: tuple[Mapping[str, Any], ...] = ()
+    attempts: tuple[Mapping[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self.job) | {
@@ -35,6 +36,7 @@ class Shown:
             "record": self.record,
             "changed": list(self.changed),
             "refused": [dict(each) for each in self.refused],
+            "attempts": [dict(each) for each in self.attempts],
         }
 
 
@@ -56,10 +58,50 @@ def show(ports: Ports, slug: str) -> Shown:
         }
         for number, row in ports.store.evidence(job.id)
     )
-    history = tuple(_line(event) for event in ports.store.events(job.id))
+    events = ports.store.events(job.id)
+    history = tuple(_line(event) for event in events)
     record = str(ports.records.job(job.id))
     changed, refused = _changed(ports, job), ports.records.decisions(job.id)
-    return Shown(job=job, evidence=evidence, history=history, record=record, changed=changed, refused=refused)
+    return Shown(
+        job=job,
+        evidence=evidence,
+        history=history,
+        record=record,
+        changed=changed,
+        refused=refused,
+        attempts=attempts_of(events),
+    )
+
+
+def attempts_of(events: Iterable[Event]) -> tuple[Mapping[str, Any], ...]:
+    """Each attempt of a job in one row: what was started and why, how it came out, what it cost and handed on."""
+    rows: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if event.kind == "attempt.started":
+            rows[event.attempt] = {"attempt": event.attempt, "at": event.at, "state": "running"}
+            rows[event.attempt] |= {name: event.data.get(name) for name in _STARTED}
+        elif event.attempt in rows and event.kind.startswith("attempt."):
+            rows[event.attempt] |= {"state": event.kind.removeprefix("attempt.")}
+            rows[event.attempt] |= {name: event.data.get(name) for name in _SETTLED}
+    return tuple(rows.values())
+
+
+_STARTED: Final = ("agent", "model", "effort", "tier", "why", "phase", "hypothesis", "handed", "resumes")
+_SETTLED: Final = (
+    "outcome",
+    "rule",
+    "seconds",
+    "usage",
+    "usd",
+    "calls",
+    "models",
+    "usage_from",
+    "tools",
+    "denied",
+    "retries",
+    "leftovers",
+    "pack",
+)
 
 
 def _changed(ports: Ports, job: Job) -> tuple[str, ...]:

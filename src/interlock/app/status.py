@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from interlock.app.asking import kind_of, options_of, permission_options
 from interlock.app.beside import ended
+from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
 from interlock.ports import Ports, Running
@@ -15,21 +17,28 @@ from interlock.ports import Ports, Running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Jobs (open ones first), the open train, and what a person is asked."""
+    """Jobs (open ones first), the open train, and what a person is asked; ``now`` is when, ``permissions`` by job."""
 
     jobs: tuple[Job, ...]
     train: TrainState | None
     missing: frozenset[str]
     alive: frozenset[str]
     ended: Mapping[str, tuple[Running, ...]]
+    permissions: Mapping[str, tuple[Asked, ...]] = field(default_factory=dict)
+    now: float = 0.0
 
     @property
     def asked(self) -> tuple[Mapping[str, Any], ...]:
-        """The inbox: jobs that wait, and a train that waits for sign-offs, oldest first."""
+        """The inbox: jobs that wait, agents that wait for a permission, a train that waits for sign-offs, oldest first.
+
+        Each has its kind, owner, age in seconds, and options: labels with the command that gives that answer.
+        """
         items = [_job_question(job) for job in self.jobs if job.state is State.WAITING and job.waiting]
+        items += [_permission(job, each) for job in self.jobs for each in self.permissions.get(job.id, ())]
         if self.train and self.train.phase == "tested":
             items.append(_train_question(self.train))
-        return tuple(sorted(items, key=lambda item: item["since"]))
+        aged = ({**item, "age": round(max(0.0, self.now - item["since"]), 1)} for item in items)
+        return tuple(sorted(aged, key=lambda item: item["since"]))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -79,26 +88,64 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
         if job.state is State.RUNNING and ports.runs.alive(ports.records.attempt(job.id, job.attempt))
     )
     dead = {job.id: found for job in ordered if job.state in OPEN and (found := ended(ports, job))}
-    return Status(jobs=ordered, train=ports.store.train(), missing=missing, alive=alive, ended=dead)
+    asked = {job.id: asks for job in ordered if job.id in alive and (asks := permissions(ports, job))}
+    return Status(
+        jobs=ordered,
+        train=ports.store.train(),
+        missing=missing,
+        alive=alive,
+        ended=dead,
+        permissions=asked,
+        now=ports.clock.now(),
+    )
+
+
+def permissions(ports: Ports, job: Job) -> tuple[Asked, ...]:
+    """What the running agent of a job waits for; a plain command asks for nothing."""
+    begun = ports.store.event(job.id, job.attempt, "start")
+    use = str((begun.data if begun else {}).get("agent") or "command")
+    if use == "command":
+        return ()
+    return ports.agents.watch(use, ports.records.attempt(job.id, job.attempt)).asked
 
 
 def _job_question(job: Job) -> dict[str, Any]:
     waiting = job.waiting
+    rule, detail = (waiting.rule, waiting.detail) if waiting else ("", {})
     return {
+        "kind": kind_of(rule, detail),
         "slug": job.slug,
         "job": job.id,
-        "rule": waiting.rule if waiting else "",
+        "rule": rule,
         "what": waiting.what if waiting else "",
         "ask": waiting.ask if waiting else "",
+        "owner": str(detail.get("owner") or job.owner),
+        "since": job.since,
+        "tail": str(detail.get("tail") or ""),
+        "options": [each.as_json() for each in options_of(job.slug, rule, detail)],
+    }
+
+
+def _permission(job: Job, asked: Asked) -> dict[str, Any]:
+    return {
+        "kind": "permission",
+        "slug": job.slug,
+        "job": job.id,
+        "rule": "permission",
+        "what": f"The agent waits for a permission: {asked.what}",
+        "ask": "Permit or refuse it; the agent goes on where it is.",
         "owner": job.owner,
         "since": job.since,
-        "tail": str((waiting.detail if waiting else {}).get("tail") or ""),
+        "tail": "",
+        "request": asked.id,
+        "options": [each.as_json() for each in permission_options(job.slug, asked)],
     }
 
 
 def _train_question(train: TrainState) -> dict[str, Any]:
     slugs = ", ".join(member.slug for member in train.members)
     return {
+        "kind": "sign-off",
         "slug": f"train {train.number}",
         "job": None,
         "rule": "sign-off",
@@ -107,6 +154,7 @@ def _train_question(train: TrainState) -> dict[str, Any]:
         "owner": ", ".join(train.unsigned),
         "since": train.since,
         "tail": "",
+        "options": [{"label": "sign the combined result off", "command": "interlock sign-off"}],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from interlock.app import loop
 from interlock.app.base import View, card_file, fresh_view, landed_slugs, ready_card
 from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
@@ -65,8 +66,13 @@ def verify(ports: Ports, job: Job) -> Verification | None:
     card = take_over_card(ports, view, job)
     if card is None:
         return None
+    gated = loop.gate(ports, view, ports.store.job(job.id), card)
     job = ports.store.job(job.id)
+    if gated is not None and gated.state == "refused":
+        return Verification(passed=False, commit=job.head or "", tree=job.tree or "", verdicts=(gated,))
     result = _judge(ports, view, job, card)
+    if gated is not None and not result.violations:
+        result = replace(result, verdicts=(gated, *result.verdicts))
     _write(ports, view, job, result)
     return result
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli.actor import default_actor
+from interlock.cli.card_split import accept, split
 from interlock.cli.render import Face, problem_lines, table, verb
 from interlock.core.problems import InterlockError, Misuse
 
@@ -131,6 +132,10 @@ def new(
         then = f"git add {path} && git commit -m 'Add card {slug}' && git push && interlock dispatch {slug}"
     face.answer({"slug": slug, "file": path, "blanks": blanks}, lines, then=then)
     return 0
+
+
+command.add_command(split)
+command.add_command(accept)
 
 
 # ---------------------------------------------------------------- what the verbs lean on

@@ -1,6 +1,9 @@
-"""``interlock decide``: a person's answer, acceptance, second look or end of a job, on the record."""
+"""``interlock decide``: a person's answer, acceptance, permission, raise, second look or end of a job, on the record."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -8,53 +11,77 @@ from interlock.cli.actor import actor_option, refuse_inside_a_task
 from interlock.cli.render import Face, verb
 from interlock.core.problems import Misuse
 
+if TYPE_CHECKING:
+    from interlock.core.job.lifecycle import Job
+    from interlock.ports import Ports
+
 
 @click.command("decide")
 @click.argument("slug")
 @click.argument("answer", required=False)
 @click.option("--accept", is_flag=True, help="Accept what the gate found, where a person may.")
 @click.option("--approve", metavar="NAME", help="Approve NAME (deploy, dns, …) for this job alone.")
+@click.option("--permit", metavar="CHOICE", help="Give the running agent this answer to what it asks.")
+@click.option("--deny", is_flag=True, help="Refuse the running agent what it asks.")
+@click.option("--request", metavar="ID", help="Which permission --permit or --deny is for, when there are several.")
+@click.option("--raise", "more", metavar="NAME=N", help="Raise this job's budget: usd=4 or tokens=400k.")
 @click.option("--again", is_flag=True, help="Judge the same work once more, for example after the card changed.")
 @click.option("--abandon", is_flag=True, help="Close the job without landing it.")
 @click.option("--reason", default="", help="Why, for the record.")
 @actor_option
 @verb
-def command(
-    face: Face,
-    slug: str,
-    answer: str | None,
-    accept: bool,
-    approve: str | None,
-    again: bool,
-    abandon: bool,
-    reason: str,
-    actor: str,
-) -> int:
-    """Answer what a job waits for; the answer goes to the agent's next attempt.
+def command(face: Face, slug: str, actor: str, request: str | None, reason: str, **answers: Any) -> int:
+    """Answer what a job or its running agent waits for; nothing is answered by itself.
 
     Refuses to accept what no person may (a path outside the card, a failed check), an answer beyond the card's
-    attempts, an approval from inside a task, and to close a job whose agent runs.
+    attempts, an approval, permission or raise from inside a task, a raise that leaves nothing to spend, and to
+    close a job whose agent runs.
     """
-    from interlock.app import decide
     from interlock.wiring import open_ports
 
-    if sum((answer is not None, accept, approve is not None, again, abandon)) != 1:
-        raise Misuse("Give one of: ANSWER, --accept, --approve, --again, --abandon.", hint=f"interlock show {slug}")
-    if approve is not None:
-        refuse_inside_a_task(approve)
+    given = [name for name, value in answers.items() if value not in (None, False)]
+    if len(given) != 1 or (request is not None and given[0] not in ("permit", "deny")):
+        raise Misuse(
+            "Give one of: ANSWER, --accept, --approve, --permit, --deny, --raise, --again, --abandon.",
+            hint=f"interlock show {slug}",
+        )
+    (name,) = given
+    if name in OF_PERSONS:
+        refuse_inside_a_task(OF_PERSONS[name].format(answers[name]))
     ports = open_ports(narrate=face.say)
-    if answer is not None:
-        job = decide.answer(ports, slug, answer, actor)
-    elif accept:
-        job = decide.accept(ports, slug, actor)
-    elif approve is not None:
-        job = decide.approve(ports, slug, approve, actor)
-    elif again:
-        job = decide.again(ports, slug, actor)
-    else:
-        job = decide.abandon(ports, slug, actor, reason or "no reason given")
+    job = _carry_out(ports, name, slug, answers[name], actor, request=request, reason=reason)
     shape = {"slug": job.slug, "job": job.id, "state": job.state}
-    face.answer(
-        shape, [f"{job.slug} is {job.state}."], then="interlock run" if not abandon else f"interlock clean {job.slug}"
-    )
+    face.answer(shape, [_said(name, job)], then=_then(name, slug))
     return 0
+
+
+OF_PERSONS: Final = {"approve": "{}", "permit": "The permission", "deny": "The permission", "more": "The raise of {}"}
+"""What an agent cannot give itself, and how it is named."""
+
+
+def _carry_out(ports: Ports, name: str, slug: str, value: Any, actor: str, *, request: str | None, reason: str) -> Job:
+    from interlock.app import decide, permit, raising
+
+    ways: dict[str, Callable[[], Job]] = {
+        "answer": lambda: decide.answer(ports, slug, value, actor),
+        "accept": lambda: decide.accept(ports, slug, actor),
+        "approve": lambda: decide.approve(ports, slug, value, actor),
+        "permit": lambda: permit.permit(ports, slug, value, actor, request=request),
+        "deny": lambda: permit.permit(ports, slug, permit.DENY, actor, request=request),
+        "more": lambda: raising.raise_budget(ports, slug, value, actor),
+        "again": lambda: decide.again(ports, slug, actor),
+        "abandon": lambda: decide.abandon(ports, slug, actor, reason or "no reason given"),
+    }
+    return ways[name]()
+
+
+def _said(name: str, job: Job) -> str:
+    if name in ("permit", "deny"):
+        return f"The agent of {job.slug} has its answer and goes on."
+    return f"{job.slug} is {job.state}."
+
+
+def _then(name: str, slug: str) -> str:
+    if name in ("permit", "deny"):
+        return f"interlock logs {slug}"
+    return f"interlock clean {slug}" if name == "abandon" else "interlock run"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.render import Face, since, verb
-from interlock.cli.ways import way_on
+from interlock.cli.render import Face, age, verb
+from interlock.cli.ways import next_of
 
 
 @click.command("inbox")
@@ -13,18 +13,18 @@ from interlock.cli.ways import way_on
 def command(face: Face) -> int:
     """Show what waits for a person, with the last lines of what failed. Exits with 1 when something waits."""
     from interlock.app.status import status
+    from interlock.host.text import plain
     from interlock.wiring import open_ports
 
     asked = status(open_ports()).asked
     lines = []
     for item in asked:
-        lines.append(f"{item['slug']} ({item['rule']}, {since(item['since'])}, {item['owner']})")
+        lines.append(f"{item['slug']} ({item['rule']}, {age(item['age'])}, {item['owner']})")
         lines.append(f"  {item['what']}")
         lines += [f"  | {line}" for line in item["tail"].splitlines()[-10:]]
         lines.append(f"  {item['ask']}")
-    then = None
-    if asked:
-        first = asked[0]
-        then = way_on(first["slug"], first["rule"]) if first["job"] else "interlock sign-off"
+        lines += [f"    {option['label']}: {option['command']}" for option in item["options"]]
+    then = next_of(asked[0]) if asked else None
+    lines = [plain(line) for line in lines]  # labels are an agent's own words
     face.answer({"needs_a_person": list(asked)}, lines or ["Nothing waits for a person."], then=then)
     return 1 if asked else 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from interlock.cli.render import Face, since, verb
@@ -25,6 +28,8 @@ def command(face: Face, slug: str) -> int:
         lines += [f"  | {line}" for line in str(job.waiting.detail.get("tail") or "").splitlines()[-10:]]
     lines += [f"  tree    {job.workspace}", f"  branch  {job.branch} from {job.base[:12]}", f"  level   {job.level}"]
     lines += [f"  head    {job.head}"] if job.head else []
+    for each in shown.attempts:
+        lines += _attempt(each)
     for evidence in shown.evidence:
         for verdict in evidence["checks"]:
             tests = verdict["tests"]
@@ -37,6 +42,33 @@ def command(face: Face, slug: str) -> int:
     lines.append(f"  record  {shown.record}")
     face.answer(shown.as_json(), lines, then=_next(job))
     return 0
+
+
+def _attempt(row: Mapping[str, Any]) -> list[str]:
+    """One attempt: what was started and why, how it came out, what it cost; then what it was handed and handed on."""
+    who = " ".join(str(row[name]) for name in ("agent", "model", "effort") if row.get(name))
+    words = [f"attempt {row['attempt']}", row.get("phase") or "", who, row["state"], row.get("rule") or ""]
+    lines = ["  " + "  ".join(word for word in words if word) + f"  {cost(row)}".rstrip()]
+    if row.get("tier"):
+        lines.append(f"    {row['tier']}: {row['why']}")
+    handed = row.get("handed") or []
+    if handed:
+        lines.append(f"    handed {len(handed)} texts, {sum(each['bytes'] for each in handed):,} bytes")
+    if pack := row.get("pack"):
+        lines.append(f"    pack {pack['bytes']:,} bytes, {pack['digest'][:12]}")
+    lines += [f"    refused to it: {what}" for what in row.get("denied") or ()]
+    return lines
+
+
+def cost(row: Mapping[str, Any]) -> str:
+    """Tokens and dollars of an attempt, for people; unknown is said, and never shown as nothing."""
+    usage = row.get("usage") or {}
+    known = [usage.get(name) for name in ("uncached_input", "cache_read", "cache_write", "output")]
+    if row["state"] == "running" or (row.get("usage_from") in (None, "none") and not any(known)):
+        return ""
+    tokens = f"{sum(each or 0 for each in known):,} tokens" if any(each is not None for each in known) else ""
+    dollars = "cost unknown" if row.get("usd") is None else f"${row['usd']:.4f}"
+    return ", ".join(word for word in (tokens, dollars) if word)
 
 
 def _next(job: Job) -> str | None:

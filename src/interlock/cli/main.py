@@ -23,9 +23,12 @@ MORE: Final = {
     "init": ("cmd_init", "Propose interlock.yaml and caps for this repository."),
     "doctor": ("cmd_doctor", "Test what this machine can do, feature by feature."),
     "caps": ("cmd_caps", "Show, propose, pause, drain and resume the caps of classes."),
+    "policy": ("cmd_policy", "Which models and rules agents get by the policy, and why."),
     "scope": ("cmd_scope", "Judge changed files against a card."),
     "overlap": ("cmd_overlap", "List files that several branches change."),
     "verify": ("cmd_verify", "Run a job's checks on its exact commit and judge them."),
+    "report": ("cmd_report", "What became of the night: landed, failed, escalated."),
+    "usage": ("cmd_usage", "Tokens and dollars by class, agent, model or phase."),
     "inbox": ("cmd_inbox", "What waits for a person."),
     "decide": ("cmd_decide", "Answer what a job waits for."),
     "retry": ("cmd_retry", "Start another attempt, with a new hypothesis."),
@@ -41,6 +44,7 @@ MORE: Final = {
     "sign-off": ("cmd_sign_off", "Approve the combined result of the train."),
     "clean": ("cmd_clean", "Take a task's tree away, after a snapshot."),
     "restore": ("cmd_restore", "Bring a cleaned task back."),
+    "mcp": ("cmd_mcp", "The queue for a manager agent, over the Model Context Protocol."),
     "idle": ("cmd_idle", "Tasks in which nothing moved for days."),
 }
 VERBS: Final = {**DAY, **MORE}

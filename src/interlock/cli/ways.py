@@ -1,41 +1,29 @@
-"""The command that answers what a job waits for; the rules are in core, what each command does in app."""
+"""The command that answers what a job waits for; all answers are in app.asking, the rules in core."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-
-RESUMED: Final = frozenset(
-    {
-        "no-agent",
-        "workspace-missing",
-        "cancelled",
-        "internal",
-        "root",
-        "sandbox",
-        "secret",
-        "database",
-        "service",
-        "browser",
-    }
-    | {"no-full-check", "no-remote", "push-rejected", "base-moves", "red-base"}
-)
-JUDGED_AGAIN: Final = frozenset(
-    {"outside", "read-only", "prohibited", "protected", "symlink", "submodule", "card-changed"}
-)
+from typing import Any
 
 
 def way_on(slug: str, rule: str, detail: Mapping[str, Any] | None = None) -> str:
-    """What a person types next, once the cause is mended where there is one to mend; ``detail`` is what it waits with."""
-    if rule == "approval":
-        names = (detail or {}).get("holders") or ("NAME",)
-        return f"interlock decide {slug} --approve {names[0]}"
-    if rule == "agent-stopped":
+    """What a person types next, once the cause is mended where there is one to mend; ``detail`` is what it waits with.
+
+    What an agent asks is answered in a person's own words: none of the answers that it offers is put first.
+    """
+    from interlock.app.asking import kind_of, options_of
+
+    known = detail or {}
+    if kind_of(rule, known) in ("question", "scope"):
         return f"interlock decide {slug} ANSWER"
-    if rule == "file-overlap":
-        return f"interlock decide {slug} --accept"
-    if rule in RESUMED:
-        return f"interlock resume {slug}"
-    if rule in JUDGED_AGAIN:
-        return f"interlock decide {slug} --again"
-    return f"interlock retry {slug} --hypothesis TEXT"
+    return options_of(slug, rule, known)[0].command
+
+
+def next_of(item: Mapping[str, Any]) -> str:
+    """What a person types next about one item of the inbox; a permission is looked at before it is given."""
+    if item["kind"] in ("question", "scope"):
+        return f"interlock decide {item['slug']} ANSWER"
+    if item["kind"] == "permission":
+        return f"interlock decide {item['slug']} --permit CHOICE"
+    command: str = item["options"][0]["command"]
+    return command

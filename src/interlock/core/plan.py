@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interlock.core.agent import loops
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.order import train_order
 from interlock.core.merge.train import TrainState
 
-ActionKind = Literal["isolate", "attempt", "verify", "publish", "train-open", "train-test", "train-land"]
+ActionKind = Literal["isolate", "reproduce", "attempt", "verify", "publish", "train-open", "train-test", "train-land"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,7 @@ def _for_job(job: Job) -> Action | None:
         case State.ADMITTED:
             return Action(id=f"isolate:{job.id}:{job.rev}", kind="isolate", subject=job.id)
         case State.ISOLATED:
-            number = job.attempt + 1
-            return Action(id=f"attempt:{job.id}:{number}", kind="attempt", subject=job.id, number=number)
+            return _for_isolated(job)
         case State.RUNNING:
             return Action(id=f"attempt:{job.id}:{job.attempt}", kind="attempt", subject=job.id, number=job.attempt)
         case State.WORKED:
@@ -66,6 +66,14 @@ def _for_job(job: Job) -> Action | None:
             return Action(id=f"publish:{job.id}:{job.rev}", kind="publish", subject=job.id, number=job.attempt)
         case _:
             return None
+
+
+def _for_isolated(job: Job) -> Action:
+    """The next attempt; a loop looks at the base before that."""
+    if loops.due(job.card.get("loop"), job.loop, job.base):
+        return Action(id=f"reproduce:{job.id}:{job.rev}", kind="reproduce", subject=job.id)
+    number = job.attempt + 1
+    return Action(id=f"attempt:{job.id}:{number}", kind="attempt", subject=job.id, number=number)
 
 
 def _within_capacity(snapshot: Snapshot, actions: list[Action]) -> list[Action]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interlock.app import attempt, integrate, isolate, publish, verify
+from interlock.app import attempt, integrate, isolate, loop, publish, verify
 from interlock.app.or_wait import or_wait
 from interlock.core.plan import Action
 from interlock.ports import Ports
@@ -25,6 +25,7 @@ _LAND = _step("land", lambda ports, _, number: integrate.land_train(ports, numbe
 # Each step takes and gives plain JSON only: a dataclass would raise after its side effect.
 STEPS: dict[str, tuple[Step, ...]] = {
     "isolate": (_step("isolate", lambda ports, subject, _: isolate.isolate_step(ports, subject)),),
+    "reproduce": (_step("reproduce", lambda ports, subject, _: loop.reproduce_step(ports, subject)),),
     "attempt": (_step("start", attempt.start), _step("run", attempt.follow), _step("settle", attempt.settle)),
     "verify": (_step("verify", lambda ports, subject, _: verify.verify_step(ports, subject)),),
     "publish": (_step("publish", lambda ports, subject, _: publish.publish_step(ports, subject)),),

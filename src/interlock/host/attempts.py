@@ -12,9 +12,9 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
-from interlock.host import detach, locks, logs, tree
+from interlock.host import locks, logs, nursery, tree
 from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER, Cap
 from interlock.host.sandbox import identity
@@ -25,9 +25,7 @@ _FIRST_WAIT: Final = 0.02
 _LONGEST_WAIT: Final = 0.2
 _TURN_SECONDS: Final = 90.0
 _STARTS: Final = 5
-_HOWS: Final = frozenset(
-    {"exited", "signalled", "wall-limit", "idle-limit", "cancelled", "stopped", "failed-to-start", "interrupted"}
-)
+_HOWS: Final = frozenset(get_args(get_type_hints(End)["how"]))
 
 
 class HostRuns:
@@ -72,10 +70,12 @@ class HostRuns:
             if end is not None:
                 return end
             time.sleep(wait)
+            while place.exit_is_due() and locks.is_held(place.lock):
+                time.sleep(_LONGEST_WAIT)  # hundreds may be waited for, and this look costs next to nothing
             wait = min(wait * 1.3, _LONGEST_WAIT)
 
     def cancel(self, folder: Path) -> None:
-        """Ask for the attempt's end; its runner sees it within a tenth of a second, also one that starts later."""
+        """Ask for the attempt's end; its runner sees it within a fifth of a second, also one that starts later."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cancel").touch()
 
@@ -97,12 +97,14 @@ class HostRuns:
 
     def _interrupt(self, place: Folder) -> End:
         leftovers = self._sweep(place)
-        if place.output.exists():
-            logs.seal(place.output, Cap())
+        for log in (place.output, place.errors):
+            if log.exists():
+                logs.seal(log, Cap())
         place.write_exit(
             how="interrupted",
-            tail=last_lines(place.output),
+            tail=place.last_lines(),
             leftovers=leftovers,
+            leaked=place.leaked(),
             message="Its runner was killed before it could write how the attempt ended.",
         )
         return _heard(place, _end(place.exit() or {"how": "interrupted"}))
@@ -121,13 +123,15 @@ class HostRuns:
 
     def _start(self, place: Folder, starts: int) -> End | None:
         """Have a runner carry out what is written down."""
-        fault = _fault(place.spec())
+        spec = place.spec()
+        fault = _fault(spec)
         if starts > _STARTS:
             fault = f"Its runner was ended {_STARTS} times before it began."
         if fault:
             place.write_exit(how="failed-to-start", message=fault)
             return self._look(place)
-        status = detach.start("interlock.runner", [str(place.path)], log=place.runner_log)
+        contain = spec.contain and spec.sandbox is None
+        status = nursery.start(place.path, log=place.runner_log, imports=_needed(spec), contain=contain)
         if status != 0 and not place.was_started():
             tail = last_lines(place.runner_log)
             place.write_exit(how="failed-to-start", tail=tail, message=f"Its runner ended with {status}.")
@@ -145,6 +149,14 @@ def _is_ordered(place: Folder, order: Spec | None) -> bool:
         identity.refuse_root()
     place.write_spec(order)
     return True
+
+
+def _needed(spec: Spec) -> list[str]:
+    """What the runner of such an order imports beside itself."""
+    walls = spec.sandbox
+    serves = walls is not None and (walls.hosts or walls.gate or walls.outward)
+    found = {"interlock.host.models": spec.gateway, "interlock.host.network.porter": serves}
+    return [name for name, needed in found.items() if needed]
 
 
 def _fault(spec: Spec) -> str | None:
@@ -172,11 +184,17 @@ def _spec(launch: Launch, *, contain: bool) -> Spec:
         stdin=launch.stdin,
         wall=launch.wall,
         idle=launch.idle,
+        startup=launch.startup,
+        ends=launch.ends,
+        after_end=launch.after_end,
         spool=_spool(launch),
         attempt=int(number) if number.isdigit() else 0,
         contain=contain,
         sandbox=launch.sandbox,
         redact=launch.redact,
+        split=launch.split,
+        watched=tuple(map(str, launch.watched)),
+        gateway=launch.gateway,
     )
 
 
@@ -189,7 +207,7 @@ def _spool(launch: Launch) -> str | None:
 
 def _end(shape: dict[str, Any]) -> End:
     """The record as a value; one that was damaged counts as interrupted."""
-    how = shape.get("how")
+    how: Any = shape.get("how")
     code = shape.get("exit_code")
     return End(
         how=how if how in _HOWS else "interrupted",
@@ -199,4 +217,6 @@ def _end(shape: dict[str, Any]) -> End:
         leftovers=tuple(str(each) for each in shape.get("leftovers") or ()),
         namespace=bool(shape.get("namespace")),
         message=str(shape.get("message") or ""),
+        budget=str(shape.get("budget") or ""),
+        leaked=tuple(str(each) for each in shape.get("leaked") or ()),
     )

@@ -20,11 +20,10 @@ def start(module: str, arguments: Sequence[str], *, log: Path) -> int:
     The module calls ``leave_starter`` when it is ready, which ends its first process with 0; any other status is a
     failure to start.  Raises subprocess.TimeoutExpired after a minute.
     """
-    inherited = {name: os.environ[name] for name in _NAMES if name in os.environ}
     with log.open("ab") as output:
         first = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *arguments],
-            env={**inherited, "PYTHONPATH": _ROOT},
+            env=environment(),
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -37,6 +36,12 @@ def start(module: str, arguments: Sequence[str], *, log: Path) -> int:
         first.kill()
         first.wait()
         raise
+
+
+def environment() -> dict[str, str]:
+    """What a process of ours that outlives us gets to see."""
+    inherited = {name: os.environ[name] for name in _NAMES if name in os.environ}
+    return {**inherited, "PYTHONPATH": _ROOT}
 
 
 def leave_starter() -> None:

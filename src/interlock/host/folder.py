@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from interlock.core import sandbox
+from interlock.core.agent import gateway
+from interlock.core.agent.gateway import ModelGateway
 from interlock.core.redact import redact_text
 from interlock.core.sandbox import Sandbox
-from interlock.host import files, tree
+from interlock.host import files, fingerprint, tree
 from interlock.host.processes import Started
+from interlock.host.text import last_lines
 
 _MOST = 16 << 20
+_LINES = 20
+_MARK = "stderr: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """What to run: the exact environment, limits in seconds, where a stop message would appear, and the walls.
 
-    ``redact`` holds secrets, as ``env`` may: the file is for its owner alone.
+    ``split``, ``ends``, ``watched`` and ``gateway`` are those of ports.Launch.  ``redact`` holds secrets, as ``env`` and ``gateway``
+    may: the file is for its owner alone, and they are taken out of it once the runner has read them.
     """
 
     argv: tuple[str, ...]
@@ -36,6 +43,18 @@ class Spec:
     contain: bool
     sandbox: Sandbox | None = None
     redact: tuple[str, ...] = ()
+    startup: float | None = None
+    ends: tuple[str, ...] = ()
+    after_end: float = 10.0
+    split: bool = False
+    watched: tuple[str, ...] = ()
+    gateway: ModelGateway | None = None
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The texts that no log may show."""
+        upstreams = self.gateway.upstreams if self.gateway is not None else ()
+        return (*self.redact, *(each.key for each in upstreams if each.key))
 
 
 class Folder:
@@ -47,7 +66,10 @@ class Folder:
         self.turn = path / "turn.lock"
         self.cancel = path / "cancel"
         self.output = path / "output.log"
+        self.errors = path / "errors.log"
         self.runner_log = path / "runner.log"
+        self.around = path / "around"
+        self._wish = str(self.cancel)
         self._spec = path / "spec.json"
         self._started = path / "started.json"
         self._exit = path / "exit.json"
@@ -59,7 +81,10 @@ class Folder:
         data |= {"argv": tuple(data["argv"]), "stdin": None if stdin is None else base64.b64decode(stdin)}
         if (walls := data.pop("sandbox", None)) is not None:
             data["sandbox"] = sandbox.from_json(walls)
-        data["redact"] = tuple(data.get("redact", ()))
+        if (models := data.pop("gateway", None)) is not None:
+            data["gateway"] = gateway.from_json(models)
+        data |= {"redact": tuple(data.get("redact", ())), "ends": tuple(data.get("ends", ()))}
+        data["watched"] = tuple(data.get("watched", ()))
         return Spec(**data)
 
     def write_spec(self, spec: Spec) -> None:
@@ -69,6 +94,14 @@ class Folder:
     def was_started(self) -> bool:
         """Whether a runner has begun, or has ended, this attempt."""
         return self._started.exists() or self._exit.exists()
+
+    def exit_is_due(self) -> bool:
+        """Whether it has been begun and nothing says yet how it ended."""
+        return os.path.exists(self._started) and not os.path.exists(self._exit)  # noqa: PTH110 - asked all the time
+
+    def is_cancelled(self) -> bool:
+        """Whether a person wishes its end."""
+        return os.path.exists(self._wish)  # noqa: PTH110 - asked all the time
 
     def write_started(self, started: Started | None) -> None:
         """Say who runs this; the agent is unknown before it is started."""
@@ -94,6 +127,8 @@ class Folder:
         leftovers: tuple[str, ...] = (),
         namespace: bool = False,
         message: str = "",
+        budget: str = "",
+        leaked: tuple[str, ...] = (),
     ) -> None:
         """Say how it ended; the last thing that is written."""
         shape = {
@@ -104,17 +139,36 @@ class Folder:
             "leftovers": list(leftovers),
             "namespace": namespace,
             "message": message,
+            "budget": budget,
+            "leaked": list(leaked),
         }
         self._write(self._exit, shape)
-        self._forget_secrets()
+        self.around.unlink(missing_ok=True)
+        self.forget_secrets()
 
-    def _forget_secrets(self) -> None:
-        """Take the secrets out of the order, which is only read for its marker from now on."""
+    def forget_secrets(self) -> None:
+        """Take the secrets out of the order: once it is carried out, it is only read for its marker."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             spec = self.spec()
-            if spec.redact:
-                env = {name: redact_text(value, spec.redact) for name, value in spec.env.items()}
-                self.write_spec(replace(spec, env=env, redact=()))
+            if spec.hidden:
+                env = {name: redact_text(value, spec.hidden) for name, value in spec.env.items()}
+                self.write_spec(replace(spec, env=env, redact=(), gateway=_without_keys(spec.gateway)))
+
+    def look_around(self, trees: tuple[str, ...]) -> None:
+        """Write down how the trees stand that the run must leave alone."""
+        if trees:
+            fingerprint.take([Path(tree) for tree in trees], self.around)
+
+    def leaked(self) -> tuple[str, ...]:
+        """The paths of those trees that stand otherwise now; write_exit takes leave of how they stood."""
+        return fingerprint.changed(self.around) if self.around.exists() else ()
+
+    def last_lines(self) -> str:
+        """The last lines of what was written, those of standard error marked where it has a log of its own."""
+        if not self.errors.exists():
+            return last_lines(self.output)
+        marked = (f"{_MARK}{line}" for line in last_lines(self.errors, _LINES).splitlines())
+        return "\n".join((*last_lines(self.output, _LINES).splitlines(), *marked))
 
     def exit(self) -> dict[str, Any] | None:
         """How it ended, or None while nothing readable says so."""
@@ -129,3 +183,9 @@ class Folder:
         except (OSError, ValueError):
             return None
         return shape if isinstance(shape, dict) else None
+
+
+def _without_keys(models: ModelGateway | None) -> ModelGateway | None:
+    if models is None:
+        return None
+    return replace(models, token="", upstreams=tuple(replace(each, key="") for each in models.upstreams))

@@ -232,11 +232,9 @@ def _wall_in(writable: list[str]) -> None:
 def _serve(relays: list[tuple[str, str]], ready: int) -> None:
     """In the child: the relays, until everything here ends."""
     try:
-        import json
-
         from interlock.host.network import inside
 
-        inside.main([json.dumps([{"listen": listen, "connect": connect} for listen, connect in relays]), str(ready)])
+        inside.serve(relays, ready)
     except SystemExit as fault:
         os.write(2, f"{fault}\n".encode())
     finally:

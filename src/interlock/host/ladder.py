@@ -15,13 +15,16 @@ _GAP: Final = 2.0
 class Limits:
     """Limits of one run in seconds, None for none.
 
-    ``wall`` is for the whole run, ``idle`` for silence; then the command has ``interrupt`` seconds after SIGINT,
-    everything has ``terminate`` seconds after SIGTERM, and SIGKILL follows.  ``linger`` is what processes have to
-    end by themselves once the command has ended.
+    ``wall`` is for the whole run, ``startup`` for the first byte, ``idle`` for silence, ``after_end`` for leaving once
+    it has said its last; then the command has ``interrupt`` seconds after SIGINT, everything has ``terminate`` seconds
+    after SIGTERM, and SIGKILL follows.  ``linger`` is what processes have to end by themselves once the command has
+    ended.
     """
 
     wall: float | None = None
     idle: float | None = None
+    startup: float | None = None
+    after_end: float | None = None
     interrupt: float = 0.9
     terminate: float = 0.3
     linger: float = 0.2
@@ -39,6 +42,8 @@ class Ladder:
         self._last = clock()
         self._ran = 0.0
         self._silent = 0.0
+        self._mute = True
+        self._said: float | None = None
         self._steps: list[tuple[str, float]] = []
         self._until: float | None = None
         self._exited = False
@@ -49,6 +54,12 @@ class Ladder:
     def heard(self) -> None:
         """The command wrote something."""
         self._silent = 0.0
+        self._mute = False
+
+    def said_last(self) -> None:
+        """The command wrote that there is nothing more to come; the first time counts."""
+        if self._said is None:
+            self._said = self._ran
 
     def exited(self) -> None:
         """The command has ended; what it left behind gets a moment, then SIGTERM, then SIGKILL."""
@@ -89,10 +100,21 @@ class Ladder:
 
     def _must_end(self, ask: Callable[[], str | None]) -> bool:
         limits = self._limits
-        if limits.wall is not None and self._ran >= limits.wall:
+        if self._said is not None and self._is_overdue(self._said):
+            self.word, self.why = "ended", f"It said its last {self._ran - self._said:.0f} s ago and did not leave."
+        elif limits.wall is not None and self._ran >= limits.wall:
             self.word, self.why = "wall-limit", f"It ran for {limits.wall:g} s, which is its limit."
-        elif limits.idle is not None and self._silent >= limits.idle:
+        elif self._mute and limits.startup is not None and self._ran >= limits.startup:
+            self.word, self.why = "startup-limit", f"It wrote nothing in its first {limits.startup:g} s."
+        elif self._said is None and limits.idle is not None and self._silent >= limits.idle:
             self.word, self.why = "idle-limit", f"It wrote nothing for {limits.idle:g} s, which is its limit."
         elif word := ask():
             self.word, self.why = word, ""
         return self.word is not None
+
+    def _is_overdue(self, said: float) -> bool:
+        """Whether its time to leave is over; at the limit of the whole run it is, too, and it has said its last all the same."""
+        limits = self._limits
+        if limits.after_end is not None and self._ran - said >= limits.after_end:
+            return True
+        return limits.wall is not None and self._ran >= limits.wall

@@ -24,17 +24,16 @@ from interlock.core.sandbox import Sandbox
 from interlock.host import holders, keeper, tree
 from interlock.host.holders import Holder
 from interlock.host.ladder import Ladder, Limits
-from interlock.host.logs import Cap, Log
-from interlock.host.redact import Redactor
+from interlock.host.lastword import LastWord
+from interlock.host.logs import Cap
+from interlock.host.outputs import Output, widen
 
 __all__ = ["MARKER", "Cap", "Ended", "Limits", "Started", "run"]
 
 MARKER: Final = "INTERLOCK_RUN"
 """The variable that every process of a run inherits, with a value of its own for each run."""
 
-_TICK: Final = 0.1
-_CHUNK: Final = 1 << 18
-_PIPE: Final = 1 << 20
+_TICK: Final = 0.15
 _GONE_SECONDS: Final = 5.0
 
 
@@ -42,8 +41,8 @@ _GONE_SECONDS: Final = 5.0
 class Ended:
     """How a run ended.
 
-    ``how`` is ``exited``, ``signalled``, ``wall-limit``, ``idle-limit``, ``failed-to-start``, ``interrupted`` (its
-    keeper was killed) or the word that ``ask`` gave.  ``exit_code`` is None unless the command ended by itself with
+    ``how`` is ``exited``, ``signalled``, ``wall-limit``, ``idle-limit``, ``startup-limit``, ``ended`` (it had said its
+    last and did not leave), ``failed-to-start``, ``interrupted`` (its keeper was killed) or the word that ``ask`` gave.  ``exit_code`` is None unless the command ended by itself with
     one.  ``leftovers`` were alive after the command and were ended: ``pid name``.  ``namespace`` tells whether a
     sandbox or a pid namespace held it; ``written`` counts all bytes, ``cut`` tells that not all were kept.
     """
@@ -80,44 +79,32 @@ def run(
     contain: bool = True,
     sandbox: Sandbox | None = None,
     redact: tuple[str, ...] = (),
+    errors: Path | None = None,
+    ends: tuple[str, ...] = (),
 ) -> Ended:
     """Run a command in a session of its own, its output in ``log``, until it and all it started are gone.
 
     Takes the exact environment (a marker is added), standard input as bytes or none, and the limits.  With a
     ``sandbox`` it runs within those walls, at ``/ws`` and not in ``cwd``, and its environment names paths as they
-    are inside.  The texts of ``redact`` do not reach the log.  ``ask`` is called about ten times a second; a word
-    from it ends the run.  Raises OSError when the log cannot be written; nothing is left running then either.
+    are inside.  The texts of ``redact`` do not reach the log.  With ``errors`` standard error goes there
+    instead.  A JSON line of standard output whose ``type`` is in ``ends`` is its last word.  ``ask`` is called about
+    seven times a second; a word from it ends the run.  Raises OSError when the log cannot be written; nothing is left running then either.
     """
     if word := ask():
         return Ended(how=word, exit_code=None, seconds=0.0, message="It was ended before it began.")
-    output = _Output(Log(log, cap or Cap()), redact)
-    run = _Run(output, limits or Limits(), ask, started)
+    last = LastWord(ends)
+    outputs = [Output(log, cap or Cap(), redact, last.feed if ends else None)]
     try:
+        if errors is not None:
+            outputs.append(Output(errors, cap or Cap(), redact))
+        run = _Run(tuple(outputs), last, limits or Limits(), ask, started)
         with _input(stdin) as source, holders.holder(sandbox, log.parent, cwd, contain=contain) as holder:
             return run.go(argv, dict(env), holder, source)
     except Refused as refused:
         return run.refused(f"{refused} {refused.refusal.why}")
     finally:
-        output.close()
-
-
-class _Output:
-    """The log, without the secrets."""
-
-    def __init__(self, log: Log, secrets: tuple[str, ...]) -> None:
-        self._redactor = Redactor(secret.encode("utf-8", "surrogateescape") for secret in secrets)
-        self.log = log
-
-    def write(self, data: bytes) -> None:
-        if clean := self._redactor.feed(data):
-            self.log.write(clean)
-
-    def close(self) -> None:
-        try:
-            if rest := self._redactor.end():
-                self.log.write(rest)
-        finally:
-            self.log.close()
+        for output in outputs:
+            output.close()
 
 
 def _input(stdin: bytes | None) -> IO[bytes]:
@@ -134,12 +121,14 @@ class _Run:
 
     def __init__(
         self,
-        output: _Output,
+        outputs: tuple[Output, ...],
+        last: LastWord,
         limits: Limits,
         ask: Callable[[], str | None],
         started: Callable[[Started], None] | None,
     ) -> None:
-        self._output = output
+        self._outputs = outputs
+        self._last = last
         self._holder: Holder | None = None
         self._ladder = Ladder(limits)
         self._ask = ask
@@ -173,57 +162,56 @@ class _Run:
     def _spawn(self, holder: Holder, source: IO[bytes], marker: str) -> None:
         control, self._control = os.pipe()
         self._news, status = os.pipe()
-        self._out, out = os.pipe()
+        writers = [output.open() for output in self._outputs]
         try:
             self._keeper = subprocess.Popen(
                 holder.argv(control, status),
                 env={MARKER: marker},
                 cwd=holder.cwd,
                 stdin=source,
-                stdout=out,
-                stderr=out,
+                stdout=writers[0],
+                stderr=writers[-1],
                 pass_fds=(control, status, *holder.descriptors),
                 start_new_session=True,
             )
         except OSError:
-            for descriptor in (self._control, self._news, self._out):
+            for descriptor in (self._control, self._news):
                 os.close(descriptor)
+            for output in self._outputs:
+                output.leave()
             raise
         finally:
-            for descriptor in (control, status, out):
+            for descriptor in (control, status, *writers):
                 os.close(descriptor)
-        for descriptor in (self._news, self._out):
-            os.set_blocking(descriptor, False)
-        _widen(self._out)
-        _widen(self._control)  # so that writing a long command line never waits for a keeper that hangs
+        os.set_blocking(self._news, False)
+        widen(self._control)  # so that writing a long command line never waits for a keeper that hangs
 
     def _follow(self) -> None:
         """Read output and news until the ladder says that everything is over."""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._out, selectors.EVENT_READ)
+            for output in self._outputs:
+                selector.register(output.reader, selectors.EVENT_READ, output)
             selector.register(self._news, selectors.EVENT_READ)
             while not self._ladder.over:
                 for key, _ in selector.select(self._ladder.patience(_TICK)):
                     if key.fd == self._news:
                         if not self._hear():
                             return
-                    elif not self._copy():
-                        selector.unregister(self._out)
+                    elif not self._copy(key.data):
+                        selector.unregister(key.fd)
                 if self._keeper.poll() is not None:
                     self._hear()
                     return  # the first of the processes was shot: closing the pipe ends the others
                 self._climb()
 
-    def _copy(self) -> bool:
-        """Take what was written so far into the log; False at the end of the output."""
-        try:
-            data = os.read(self._out, _CHUNK)
-        except BlockingIOError:
-            return True
-        if data:
-            self._output.write(data)
+    def _copy(self, output: Output) -> bool:
+        """Take what was written so far into its log; False at its end."""
+        taken = output.copy()
+        if taken:
             self._ladder.heard()
-        return bool(data)
+            if self._last.seen:
+                self._ladder.said_last()
+        return taken != 0
 
     def _hear(self) -> bool:
         """Take in what the keeper tells; False when it is gone."""
@@ -285,18 +273,10 @@ class _Run:
             # Somebody killed the keeper: a subreaper's children are elsewhere now, a namespace is still being ended.
             tree.sweep(f"{MARKER}={marker}")
         try:
-            self._drain()
+            for output in self._outputs:
+                output.drain()
         finally:
-            os.close(self._out)
             os.close(self._news)
-
-    def _drain(self) -> None:
-        """Take what still stands in the pipe; nobody is left to write more."""
-        rest = _PIPE
-        with suppress(BlockingIOError):
-            while rest > 0 and (data := os.read(self._out, _CHUNK)):
-                self._output.write(data)
-                rest -= len(data)
 
     def _result(self, argv: Sequence[str]) -> Ended:
         if self._failed is not None:
@@ -319,8 +299,8 @@ class _Run:
             seconds=time.monotonic() - self._began,
             leftovers=self._leftovers,
             namespace=self._is_held,
-            written=self._output.log.written,
-            cut=self._output.log.cut,
+            written=sum(output.log.written for output in self._outputs),
+            cut=any(output.log.cut for output in self._outputs),
             message=message,
         )
 
@@ -330,14 +310,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _widen(pipe: int) -> None:
-    """A larger pipe means fewer turns for a talkative command; a refusal changes nothing."""
-    import fcntl
-
-    with suppress(OSError, AttributeError):
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

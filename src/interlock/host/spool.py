@@ -17,11 +17,15 @@ from typing import Any, Final
 from interlock.host import files
 from interlock.host.text import plain
 
-VERBS: Final = ("stop", "scope-request", "attach", "note")
+VERBS: Final = ("stop", "scope-request", "attach", "note", "pack")
 MOST_BYTES: Final = 64 * 1024
+PACK_MOST: Final = 64 * 1024
+"""Bytes of the text of a pack; as JSON it may have up to six times as many."""
+
 MOST_MESSAGES: Final = 1000
 CARD: Final = "card.json"
-_NAME: Final = re.compile(r"(\d{6})-(stop|scope-request|attach|note)\.json")
+_SURE_NS: Final = 1_000_000_000
+_NAME: Final = re.compile(r"(\d{6})-(stop|scope-request|attach|note|pack)\.json")
 
 
 class SpoolFull(Exception):
@@ -43,14 +47,18 @@ def write(spool: Path, attempt: int, verb: str, text: str, data: Mapping[str, An
     folder.mkdir(parents=True, exist_ok=True)
     shape = {"verb": verb, "text": text, "data": dict(data), "at": time.time()}
     body = json.dumps(shape, ensure_ascii=True).encode()
-    if len(body) > MOST_BYTES:
-        raise TooLong(f"The message has {len(body)} bytes, and {MOST_BYTES} are allowed.")
+    if len(body) > (most := _most(verb)):
+        raise TooLong(f"The message has {len(body)} bytes, and {most} are allowed.")
     temporary = folder / f".{secrets.token_hex(8)}"
     files.write_whole(temporary, body)
     try:
         return _link(temporary, folder, verb)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _most(verb: str) -> int:
+    return MOST_BYTES + 6 * PACK_MOST if verb == "pack" else MOST_BYTES
 
 
 def _link(temporary: Path, folder: Path, verb: str) -> Path:
@@ -87,6 +95,30 @@ def has_stop(spool: Path, attempt: int) -> bool:
     )
 
 
+class Stop:
+    """Whether an agent asked to be stopped, for who asks all the time: the folder is read only when it changed."""
+
+    def __init__(self, spool: str | None, attempt: int) -> None:
+        self._spool = None if spool is None else Path(spool)
+        self._attempt = attempt
+        self._folder = "" if spool is None else str(folder_of(Path(spool), attempt))
+        self._known = -1
+        self._there = False
+
+    def is_there(self) -> bool:
+        if self._spool is None:
+            return False
+        try:
+            changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - asked all the time
+        except OSError:
+            return False
+        if changed != self._known:
+            self._there = has_stop(self._spool, self._attempt)
+            # What is written within the same tick of the file system's clock does not show in its time.
+            self._known = changed if time.time_ns() - changed > _SURE_NS else -1
+        return self._there
+
+
 def _listed(folder: Path) -> list[tuple[int, str]]:
     try:
         if folder.is_symlink():
@@ -100,7 +132,7 @@ def _listed(folder: Path) -> list[tuple[int, str]]:
 def _message(folder: Path, number: int, name: str) -> dict[str, Any] | None:
     verb = name[7:-5]
     try:
-        shape = json.loads(files.read_plain(folder / name, most=MOST_BYTES), parse_constant=_refuse)
+        shape = json.loads(files.read_plain(folder / name, most=_most(verb)), parse_constant=_refuse)
         text, data, at = _clean(shape["text"]), _clean(shape["data"]), shape["at"]
         known = (
             shape["verb"] == verb and isinstance(text, str) and isinstance(data, dict) and isinstance(at, int | float)

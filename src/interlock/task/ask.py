@@ -30,7 +30,7 @@ def card(inside: Inside, *, as_json: bool) -> int:
 def may_i(inside: Inside, paths: Sequence[str], *, as_json: bool) -> int:
     """Tell for each path whether it is owned, read-only, prohibited, protected or outside."""
     shape = inside.card()
-    answers = [_answer(shape, inside.relative(path), path) for path in paths]
+    answers = [right(shape, inside.relative(path), path) for path in paths]
     if as_json:
         print(json.dumps(answers, ensure_ascii=False))
     else:
@@ -39,7 +39,8 @@ def may_i(inside: Inside, paths: Sequence[str], *, as_json: bool) -> int:
     return 0 if all(answer["right"] == "owned" for answer in answers) else 1
 
 
-def _answer(shape: dict[str, Any], path: str | None, given: str) -> dict[str, str]:
+def right(shape: dict[str, Any], path: str | None, given: str) -> dict[str, str]:
+    """What the card says of a path (None: outside of the tree): ``path``, ``right`` and ``why``.  Raises NotDone."""
     if path is None:
         return {"path": given, "right": "outside", "why": "It lies outside the task's tree."}
     for right, key in _RIGHTS:

@@ -18,12 +18,26 @@ def main(arguments: Sequence[str]) -> int:
     """Judge one call.  Takes the guards' folder, the program's name and its words; gives 0 to let it run, else 1."""
     folder, *argv = arguments
     try:
-        orders = json.loads((Path(folder) / ORDERS).read_bytes())
-        blocked = _destroys(orders, argv)
-        name = None if blocked else _waits(orders, argv)
+        return _judge(json.loads((Path(folder) / ORDERS).read_bytes()), argv)
     except (OSError, ValueError, KeyError, TypeError) as fault:
         print(f"interlock: {argv[0]} was refused: the guard cannot judge it ({fault}).", file=sys.stderr)
         return 1
+
+
+def call(argv: Sequence[str]) -> int:
+    """Judge a call before a shell makes it, by the orders of the guards on PATH; 0 lets it pass, as it does without guards.
+
+    Unlike a guard it is asked also for a program that is called by its whole path.  Raises what the orders' file raises.
+    """
+    for folder in os.environ.get("PATH", "").split(":"):
+        if folder and (file := Path(folder) / ORDERS).is_file():
+            return _judge(json.loads(file.read_bytes()), [os.path.basename(argv[0]), *argv[1:]])  # noqa: PTH119 - no path
+    return 0
+
+
+def _judge(orders: Mapping[str, Any], argv: Sequence[str]) -> int:
+    blocked = _destroys(orders, argv)
+    name = None if blocked else _waits(orders, argv)
     if blocked is not None:
         return _refuse(blocked, {"guard": "guard", "command": guards.shown(argv)})
     if name is not None:
@@ -81,11 +95,11 @@ def _entries(tree: str) -> frozenset[str]:
 def _refuse(blocked: guards.Blocked, data: Mapping[str, str]) -> int:
     for text in (blocked.what, blocked.why, blocked.would_change):
         print(f"interlock: {text}", file=sys.stderr)
-    _record(f"{blocked.what} {blocked.why}", data)
+    record(f"{blocked.what} {blocked.why}", data)
     return 1
 
 
-def _record(text: str, data: Mapping[str, str]) -> None:
+def record(text: str, data: Mapping[str, str]) -> None:
     """Leave a note in the spool.  A refusal stands also where it cannot be written down, such as under ``env -i``."""
     from interlock.host import spool
     from interlock.task.inside import Inside, Misuse

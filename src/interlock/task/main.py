@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from interlock.task import ask, say
 from interlock.task.inside import Inside, Misuse, NotDone
@@ -13,8 +14,16 @@ from interlock.task.inside import Inside, Misuse, NotDone
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do one verb.  Gives 0 when done, 1 when refused (``may-i``: not all paths are owned), 2 on misuse."""
     options = _parser().parse_args(arguments)
+    if options.verb == "hook":
+        from interlock.task import hook
+
+        return hook.main()
     try:
-        return _do(options, Inside.of_environment())
+        if options.verb == "mcp":
+            from interlock.task import mcp
+
+            return mcp.serve(Inside.of_environment())
+        return _VERBS[options.verb](options, Inside.of_environment())
     except Misuse as fault:
         print(f"interlock-task: {fault}", file=sys.stderr)
         return 2
@@ -23,20 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _do(options: argparse.Namespace, inside: Inside) -> int:
-    match options.verb:
-        case "stop":
-            return say.stop(inside, options.reason or " ".join(options.text), options.question, options.option)
-        case "scope-request":
-            return say.scope_request(inside, options.path, options.reason)
-        case "attach":
-            return say.attach(inside, options.file, options.kind)
-        case "note":
-            return say.note(inside, " ".join(options.text))
-        case "card":
-            return ask.card(inside, as_json=options.json)
-        case _:
-            return ask.may_i(inside, options.path, as_json=options.json)
+_VERBS: Final[dict[str, Callable[[argparse.Namespace, Inside], int]]] = {
+    "stop": lambda given, inside: say.stop(inside, given.reason or " ".join(given.text), given.question, given.option),
+    "scope-request": lambda given, inside: say.scope_request(inside, given.path, given.reason),
+    "attach": lambda given, inside: say.attach(inside, given.file, given.kind),
+    "note": lambda given, inside: say.note(inside, " ".join(given.text)),
+    "pack": lambda given, inside: say.pack(inside, given.file),
+    "card": lambda given, inside: ask.card(inside, as_json=given.json),
+    "may-i": lambda given, inside: ask.may_i(inside, given.path, as_json=given.json),
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     _say_verbs(verbs)
+    verbs.add_parser(
+        "hook", help="judge the tool call on standard input, for an agent's PreToolUse hook; ends with 2 for a no"
+    )
+    verbs.add_parser("mcp", help="the same for a client of the Model Context Protocol, on standard input and output")
     one = verbs.add_parser("card", help="show the card of this job")
     one.add_argument("--json", action="store_true", help="the card and its paths as JSON")
     one = verbs.add_parser("may-i", help="tell whether paths are owned by this job; ends with 1 unless all are")
@@ -69,5 +77,7 @@ def _say_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     one = verbs.add_parser("attach", help="put a copy of a file of the task on the record")
     one.add_argument("file", metavar="FILE")
     one.add_argument("--kind", default="file", help="what it is, such as screenshot or report")
+    one = verbs.add_parser("pack", help="hand something on to the next phase of the job; the last one counts")
+    one.add_argument("file", metavar="FILE", help="the text; - for standard input")
     one = verbs.add_parser("note", help="put a remark on the record")
     one.add_argument("text", nargs="+", metavar="TEXT")

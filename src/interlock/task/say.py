@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -45,6 +46,25 @@ def note(inside: Inside, text: str) -> int:
     text = _text("note", text)
     _write(inside, "note", text, {})
     print("Recorded.")
+    return 0
+
+
+def pack(inside: Inside, path: str) -> int:
+    """Hand a text on to the next phase; no link is followed on the way to its file."""
+    if path == "-":
+        data = sys.stdin.buffer.read(spool.PACK_MOST + 1)
+    else:
+        named = inside.relative(path)
+        if named is None:
+            raise Misuse(f"{path} lies outside the task's tree; hand it in with: interlock-task pack - < {path}")
+        data = _read(inside, named)
+    if len(data) > spool.PACK_MOST:
+        raise Misuse(f"The pack has more than {spool.PACK_MOST} bytes; say less, or attach what is long.")
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        raise Misuse("The pack is empty.")
+    _write(inside, "pack", text, {"bytes": len(data)})
+    print(f"Recorded: {len(data)} bytes for the next phase. The last pack of this attempt counts.")
     return 0
 
 

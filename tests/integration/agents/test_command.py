@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from tests.integration.host.boxes import Box, a_box
 
-from interlock.adapters.agents.command import CommandAgents
+from interlock.adapters.agents.command import CommandAgent
+from interlock.adapters.agents.known import KnownAgents
 from interlock.core.contract.card import AgentChoice, Budget, Card, Check
 from interlock.core.problems import Refused
 from interlock.core.sandbox import Host, Sandbox
 from interlock.host import spool
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch, Room
+from interlock.ports import Assignment, Launch, Room
 
 PROMPT = "Do 'this' and \"that\".\n$HOME `id`; rm -rf /\nGrüße"
 
@@ -39,7 +40,12 @@ def launch(tmp_path: Path, one: Card, prompt: str = PROMPT, **values: str) -> La
     tree.mkdir(exist_ok=True)
     room = Room(path=tree, written=tree)
     env = {"INTERLOCK_JOB": "j1", "APP_PORT": "3010", "INTERLOCK_ATTEMPT_NUMBER": "1", **values}
-    return CommandAgents().launch(one, prompt, room, env, tmp_path / "attempts" / "1")
+    return started(one, prompt, room, env, tmp_path / "attempts" / "1")
+
+
+def started(one: Card, prompt: str, room: Room, env: dict[str, str], folder: Path) -> Launch:
+    agents = KnownAgents(folder.parent / "locks", {"command": CommandAgent()})
+    return agents.launch(Assignment(card=one, choice=one.agent, prompt=prompt, room=room, env=env, folder=folder))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_what_is_no_command_is_refused(tmp_path: Path, agent: dict[str, object])
     with pytest.raises(Refused) as caught:
         launch(tmp_path, card(**agent))
     assert caught.value.refusal.rule == "no-agent"
-    assert not (tmp_path / "attempts").exists()
+    assert not (tmp_path / "attempts" / "1" / "plan.json").exists()
 
 
 def test_a_prompt_too_long_for_an_argument_is_refused_and_not_cut(tmp_path: Path) -> None:
@@ -136,7 +142,7 @@ def inside(box: Box, one: Card, *, sandbox: Sandbox | None = None, **values: str
     spool.mkdir(exist_ok=True)
     (spool / "card.json").write_text("{}")
     env = {"INTERLOCK_JOB": "j1", "INTERLOCK_ATTEMPT_NUMBER": "1", "INTERLOCK_SPOOL": str(spool), **values}
-    return CommandAgents().launch(one, PROMPT, room, env, box.root / "attempt")
+    return started(one, PROMPT, room, env, box.root / "attempt")
 
 
 def test_an_agent_in_a_sandbox_knows_paths_as_they_are_there(box: Box) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interlock.core.sandbox import Layers, Sandbox
-from interlock.host import environment, processes
+from interlock.host import environment, processes, procfs
 from interlock.host.sandbox import identity
 from interlock.host.sandbox.probe import probe
 
@@ -25,6 +25,18 @@ def needs_sandbox() -> None:
         if os.environ.get("CI"):
             pytest.fail(f"no sandbox here: {found.why}")
         pytest.skip(f"no sandbox here: {found.why}")
+
+
+def below() -> list[int]:
+    """What lives below this process, nearest first, without the process that runners are forked from."""
+    return [pid for pid in procfs.descendants(os.getpid()) if b"runner.nursery" not in _words(pid)]
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 class Box:

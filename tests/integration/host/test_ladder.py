@@ -62,6 +62,45 @@ def test_the_word_of_the_caller_is_the_outcome() -> None:
     assert ladder.word == "cancelled"
 
 
+def test_the_first_byte_has_a_limit_of_its_own_and_no_other_has_it() -> None:
+    clock = Clock()
+    ladder = Ladder(Limits(startup=1.0, idle=10.0), clock)
+    steps(ladder, clock, 2.0)
+    assert ladder.word == "startup-limit"
+    clock = Clock()
+    ladder = Ladder(Limits(startup=1.0, idle=10.0), clock)
+    ladder.heard()
+    assert steps(ladder, clock, 5.0) == []
+
+
+def test_after_its_last_word_it_has_a_grace_whatever_it_still_writes() -> None:
+    clock = Clock()
+    ladder = Ladder(Limits(idle=1.0, startup=1.0, after_end=3.0), clock)
+    ladder.heard()
+    ladder.said_last()
+    assert steps(ladder, clock, 2.5) == [], "silence is no fault any more"
+    ladder.heard()
+    ladder.said_last()
+    assert [step for _, step in steps(ladder, clock, 3.0)] == ["int", "term", "end"]
+    assert (ladder.word, ladder.why) == ("ended", "It said its last 3 s ago and did not leave.")
+
+
+def test_at_the_limit_of_the_whole_run_it_has_said_its_last_all_the_same() -> None:
+    clock = Clock()
+    ladder = Ladder(Limits(wall=2.0, after_end=30.0), clock)
+    ladder.said_last()
+    steps(ladder, clock, 4.0)
+    assert ladder.word == "ended"
+
+
+def test_a_person_is_heard_before_the_grace_is_over() -> None:
+    clock = Clock()
+    ladder = Ladder(Limits(after_end=30.0), clock)
+    ladder.said_last()
+    steps(ladder, clock, 0.1, word="cancelled")
+    assert ladder.word == "cancelled"
+
+
 def test_a_command_that_ended_is_followed_by_its_leftovers_alone() -> None:
     clock = Clock()
     ladder = Ladder(Limits(wall=1.0, linger=0.2, terminate=0.4), clock)

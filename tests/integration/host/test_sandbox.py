@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.host.boxes import Box, a_box, needs_sandbox
+from tests.integration.host.boxes import Box, a_box, below, needs_sandbox
 from tests.integration.watching import seen, wait_until
 
 from interlock.core.problems import Refused
@@ -200,7 +200,7 @@ def test_no_process_of_a_run_but_the_first_is_root_on_this_machine(box: Box) -> 
     uids: list[tuple[str, int]] = []
 
     def look(started: processes.Started) -> None:
-        for pid in procfs.descendants(os.getpid()):
+        for pid in below():
             facts = Path(f"/proc/{pid}/status").read_text()
             uid = next(line.split()[1] for line in facts.splitlines() if line.startswith("Uid:"))
             uids.append((Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(), int(uid)))
@@ -234,7 +234,7 @@ def test_secrets_of_the_environment_stand_on_no_command_line(box: Box) -> None:
     lines: list[bytes] = []
 
     def look(_: processes.Started) -> None:
-        lines.extend(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in procfs.descendants(os.getpid()))
+        lines.extend(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in below())
 
     box.run("sleep 0.1", env=environment.inside({"TOKEN": "hunter2-hunter2"}, box.sandbox), started=look)
     assert lines
@@ -335,7 +335,7 @@ def test_a_starter_that_is_shot_leaves_nothing(box: Box, layered: bool) -> None:
 def test_any_process_before_the_command_that_is_shot_takes_all_with_it(box: Box, which: int) -> None:
     def shoot(_: processes.Started) -> None:
         wait_until(lambda: seen("il-shot"))
-        chain = procfs.descendants(os.getpid())
+        chain = below()
         os.kill(chain[min(which, 0 if box.user is None else 1)], signal.SIGKILL)
 
     began = time.monotonic()

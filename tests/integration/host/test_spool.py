@@ -96,3 +96,26 @@ def test_what_an_agent_says_is_fit_to_be_shown_and_stored(tmp_path: Path) -> Non
     (message,) = spool.read(tmp_path, 1)
     assert message["text"] == "ab?"
     assert message["data"] == {"r": ["x"]}
+
+
+def test_a_stop_is_seen_by_who_asks_all_the_time(tmp_path: Path) -> None:
+    box = tmp_path / "spool"
+    stop = spool.Stop(str(box), 1)
+    assert not spool.Stop(None, 1).is_there()
+    assert not stop.is_there()
+    spool.write(box, 1, "note", "x", {})
+    assert not stop.is_there()
+    spool.write(box, 1, "stop", "at once after a look", {"reason": "x"})
+    assert stop.is_there()
+    assert stop.is_there()
+
+
+def test_a_stop_is_seen_in_a_folder_that_was_quiet_for_long(tmp_path: Path) -> None:
+    box = tmp_path / "spool"
+    spool.write(box, 1, "note", "x", {})
+    os.utime(box / "1", (1_000_000_000, 1_000_000_000))
+    stop = spool.Stop(str(box), 1)
+    assert not stop.is_there()
+    assert stop._known == 1_000_000_000 * 10**9, "it is not read again while nothing changes"
+    spool.write(box, 1, "stop", "", {"reason": "x"})
+    assert stop.is_there()

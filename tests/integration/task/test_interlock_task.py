@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from interlock.adapters.agents.command import CommandAgents
+from interlock.adapters.agents.command import CommandAgent
+from interlock.adapters.agents.known import KnownAgents
 from interlock.adapters.records import JobRecords
 from interlock.core.contract.card import AgentChoice, Card, Check
-from interlock.ports import Message, Room
+from interlock.ports import Assignment, Message, Room
 
 CARD = Card(
     slug="billing-retry",
@@ -74,7 +75,9 @@ def task(tmp_path: Path) -> Task:
         "INTERLOCK_ATTEMPT_NUMBER": "2",
     }
     room = Room(path=tree, written=tree)
-    order = CommandAgents().launch(CARD, "do it", room, values, records.attempt("job1", 2))
+    folder = records.attempt("job1", 2)
+    given = Assignment(card=CARD, choice=CARD.agent, prompt="do it", room=room, env=values, folder=folder)
+    order = KnownAgents(tmp_path / "locks", {"command": CommandAgent()}).launch(given)
     return Task(records=records, tree=tree, env=dict(order.env))
 
 
@@ -147,6 +150,29 @@ def test_attach_refuses_what_is_no_file_of_the_task(task: Task, tmp_path: Path) 
         "large": 1,
     }
     assert task.said() == ()
+
+
+def test_a_pack_is_handed_in_whole_and_bounded(task: Task, tmp_path: Path) -> None:
+    for bad, why in ((b"", "empty"), (b"x" * (1 << 16) + b"x", "more than 65536 bytes")):
+        (task.tree / "pack.md").write_bytes(bad)
+        refused = task.call("pack", "pack.md")
+        assert refused.returncode == 2
+        assert why in refused.stderr
+    (tmp_path / "outside.md").write_text("x")
+    assert task.call("pack", "../outside.md").returncode == 2
+    assert task.said() == ()
+    text = "verdict: object\n" + "ä€\n" * 9000
+    (task.tree / "pack.md").write_text(text)
+    assert task.call("pack", "pack.md").returncode == 0
+    (message,) = task.said()
+    assert (message.verb, message.text) == ("pack", text.strip())
+
+
+def test_a_pack_is_read_from_standard_input(task: Task) -> None:
+    wrapper = str(Path(task.env["PATH"].partition(":")[0]) / "interlock-task")
+    done = subprocess.run([wrapper, "pack", "-"], env=task.env, cwd=task.tree, input=b"found it", check=False)
+    assert done.returncode == 0
+    assert [(each.verb, each.text) for each in task.said()] == [("pack", "found it")]
 
 
 def test_note_is_a_remark_and_bounded(task: Task) -> None:

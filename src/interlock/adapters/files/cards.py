@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from interlock.adapters.files import reading as read
 from interlock.adapters.files import shared
+from interlock.adapters.files.loop import loop
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.scalars import meaning, quoted
-from interlock.adapters.files.yaml_tree import Items, Keys, Node, Refused, Text, read_yaml
+from interlock.adapters.files.yaml_tree import Keys, Node, read_yaml
 from interlock.core.contract.card import Artifact, Card, Needs
 from interlock.core.problems import Problem, Where
 from interlock.ports import CardFile
@@ -39,7 +40,6 @@ def read_card(data: bytes, file: str, slug: str, oid: str) -> CardFile:
     for key in ("owned_paths", "checks", "stop_when"):
         values.setdefault(key, ())
     values.setdefault("integration_owner", "")
-    values.pop("loop", None)
     return _result(reading, slug, oid, Card(**{**values, "slug": slug}))
 
 
@@ -137,20 +137,6 @@ def _needs(reading: Reading, node: Node, key: str) -> Needs:
     return Needs(**shared.decode(reading, node, key, _NEEDS, "{database: app}"))
 
 
-def _loop(reading: Reading, node: Node, key: str) -> None:
-    """Known and not built: refused unless it says nothing."""
-    if isinstance(node, Refused) or (isinstance(node, Text) and node.meaning == "empty"):
-        return
-    if isinstance(node, Items) and not node.items:
-        return
-    what, why = (
-        "loop is known but not built yet.",
-        "It would be ignored, and the card would promise what nothing keeps.",
-    )
-    fix = "Leave it out, and run the card again by hand."
-    reading.tell("not-built", reading.positions[key], key, what=what, why=why, fix=fix)
-
-
 _NEEDS: Final[shared.Table] = {
     "ports": read.whole(0, 1000),
     "database": read.filled,
@@ -182,5 +168,5 @@ _CARD: Final[shared.Table] = {
     "risk": read.choice("low", "normal", "high"),
     "isolation": read.choice("worktree", "snapshot", "sealed"),
     "reproduces": read.filled,
-    "loop": _loop,
+    "loop": loop,
 }

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from interlock.adapters.files import agents, shared
 from interlock.adapters.files import reading as read
-from interlock.adapters.files import shared
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.yaml_tree import Keys, Node
 from interlock.core.contract.classes import DEFAULT_CLASSES
@@ -60,4 +60,6 @@ CLASS: Final[shared.Table] = {
     "budget": shared.budget,
     "isolation": read.choice("worktree", "snapshot", "sealed"),
     "sign_off": read.choice("owner", "none"),
+    "phases": agents.phases,
+    "per_day": agents.spend,
 }

@@ -6,7 +6,6 @@ from typing import Final
 
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.yaml_tree import Items, Keys, Node, Refused, Text
-from interlock.core.contract.card import AgentChoice, Budget
 from interlock.core.contract.policy import Policy
 
 LATER: Final = (
@@ -17,9 +16,6 @@ LATER: Final = (
     "retention",
 )
 """Top keys of later steps."""
-
-_AGENT: Final = "Write agent: {use: command, command: <the shell command that runs your agent>}."
-_WALL: Final = "Limit the time instead: budget: {wall: 45m}."
 
 
 def later(reading: Reading, node: Node, key: str) -> None:
@@ -40,25 +36,6 @@ def check_built(reading: Reading, policy: Policy) -> None:
         _tell(reading, "train.slots", "More than one slot of the train is not built yet.", "Write slots: 1.")
     if policy.workspaces is not None:
         _tell(reading, "workspaces", "workspaces is known but not built yet.", "Leave it out.")
-    _agent(reading, policy.agent, "agent")
-    _budget(reading, policy.budget, "budget")
-    for each in policy.classes:
-        _agent(reading, each.agent, f"classes.{each.name}.agent")
-        _budget(reading, each.budget, f"classes.{each.name}.budget")
-
-
-def _agent(reading: Reading, agent: AgentChoice, key: str) -> None:
-    if agent.use not in (None, "command"):
-        _tell(reading, f"{key}.use", f"The agent {agent.use} is known but not built yet.", _AGENT)
-    elif (agent.use is None) != (agent.command is None):
-        at, why = _place(reading, key), "A command is started by use: command, and by nothing else."
-        reading.tell("missing", at, key, what=f"{key} is half said.", why=why, fix=_AGENT)
-
-
-def _budget(reading: Reading, budget: Budget, key: str) -> None:
-    for name in ("tokens", "usd"):
-        if getattr(budget, name) is not None:
-            _tell(reading, f"{key}.{name}", f"{key}.{name} is known but not built yet.", _WALL)
 
 
 def _tell(reading: Reading, key: str, what: str, fix: str) -> None:

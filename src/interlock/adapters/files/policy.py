@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from interlock.adapters.files import around, shared
+from interlock.adapters.files import agents, around, routes, shared
 from interlock.adapters.files import reading as read
 from interlock.adapters.files.classes import read_classes
 from interlock.adapters.files.later import LATER, check_built, later
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.together import check_together
 from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
+from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.places import in_order
 from interlock.core.contract.policy import Policy, Train
@@ -26,8 +27,8 @@ _MAX_PORT: Final = 65_535
 _FORM: Final = "train: {checks: [...]}, and so on, one key a line"
 
 
-def read_policy(data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]:
-    """The policy as far as it could be read, and every problem of the file.
+def read_policy(data: bytes, file: str, known: tuple[str, ...] = AGENTS) -> tuple[Policy, tuple[Problem, ...]]:
+    """The policy as far as it could be read, and every problem of the file; ``known`` are the agents that there are.
 
     An absent or empty file is the default policy: every key has a default except the full check of the train.
     """
@@ -35,7 +36,7 @@ def read_policy(data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]:
     reading = Reading(file)
     reading.problems.extend(problems)
     if node is None or _blank(node):
-        return Policy(classes=DEFAULT_CLASSES), tuple(reading.problems)
+        return Policy(classes=DEFAULT_CLASSES, agents=known), tuple(reading.problems)
     values = shared.decode(reading, node, "", _POLICY, _FORM)
     for name in (*LATER, "targets"):
         values.pop(name, None)
@@ -43,7 +44,7 @@ def read_policy(data: bytes, file: str) -> tuple[Policy, tuple[Problem, ...]]:
     if "protected_paths" in values:
         given = values["protected_paths"]
         values["protected_paths"] = (*given, *(each for each in ALWAYS_PROTECTED if each not in given))
-    policy = Policy(**values)
+    policy = Policy(**values, agents=known)
     check_built(reading, policy)
     check_together(reading, policy)
     return policy, in_order(reading.problems)
@@ -123,6 +124,13 @@ _POLICY: Final[shared.Table] = {
     "sign_commits": read.flag,
     "agent": shared.agent,
     "budget": shared.budget,
+    "per_day": agents.spend,
+    "models": agents.models,
+    "prices": agents.prices,
+    "logins": agents.logins,
+    "routes": routes.routes,
+    "tiers": routes.tiers,
+    "rules": agents.rules,
     "parallel_agents": read.whole(1, 1000),
     "targets": _targets,
     **dict.fromkeys(LATER, later),

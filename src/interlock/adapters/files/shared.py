@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from interlock.adapters.files import reading as read
-from interlock.adapters.files.reading import Decoder, Reading
+from interlock.adapters.files.reading import Decoder, Reading, T
 from interlock.adapters.files.yaml_tree import Keys, Node
 from interlock.core.contract.card import AgentChoice, Budget, Check, Report
 
@@ -25,14 +25,22 @@ AGENT: Table = {
     "command": read.filled,
     "prompt": read.choice("file", "argument", "stdin"),
 }
-BUDGET: Table = {
-    "tokens": read.amount,
-    "usd": read.number,
-    "wall": read.duration,
-    "idle": read.duration,
-    "attempts": read.whole(1, 100),
-}
 _CHECK_FORM = '{run: "npm test", timeout: 10m}'
+
+
+def more_than_none(decode: Decoder[T | None]) -> Decoder[T | None]:
+    """The same number, and none that forbids everything."""
+
+    def check(reading: Reading, node: Node, key: str) -> T | None:
+        value = decode(reading, node, key)
+        if value is not None and not value > 0:  # type: ignore[operator]
+            reading.wrong(
+                node, key, due="more than nothing", fix="Write a limit that leaves something, or leave it out."
+            )
+            return None
+        return value
+
+    return check
 
 
 def decode(reading: Reading, node: Node, key: str, table: Table, form: str) -> dict[str, Any]:
@@ -72,7 +80,25 @@ def agent(reading: Reading, node: Node, key: str) -> AgentChoice:
 
 
 def budget(reading: Reading, node: Node, key: str) -> Budget:
-    return Budget(**decode(reading, node, key, BUDGET, "{wall: 45m, attempts: 3}"))
+    values = decode(reading, node, key, BUDGET, "{wall: 45m, attempts: 3}")
+    return Budget(**values.pop("attempt", {}), **values)
+
+
+def _attempt(reading: Reading, node: Node, key: str) -> dict[str, Any]:
+    """The limits of one attempt, by the names that the value has for them."""
+    return {f"attempt_{name}": value for name, value in decode(reading, node, key, SPEND, "{usd: 1.5}").items()}
+
+
+SPEND: Final[Table] = {"tokens": more_than_none(read.amount), "usd": more_than_none(read.number)}
+BUDGET: Final[Table] = {
+    **SPEND,
+    "attempt": _attempt,
+    "wall": read.duration,
+    "idle": read.duration,
+    "startup": read.duration,
+    "turns": read.whole(1, 10_000),
+    "attempts": read.whole(1, 100),
+}
 
 
 CHECK = {

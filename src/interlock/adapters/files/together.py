@@ -1,9 +1,11 @@
-"""What parts of interlock.yaml say about each other: services and ports, their order, secrets and approvals; each alone is around's."""
+"""What parts of interlock.yaml say about each other: services and ports, order, secrets, keys, agents; each alone is its decoder's."""
 
 from __future__ import annotations
 
+from interlock.adapters.files.around import VARIABLE
 from interlock.adapters.files.reading import Reading
 from interlock.core.contract import service_order
+from interlock.core.contract.agent_known import Fault, fault_of, unknown
 from interlock.core.contract.policy import Policy
 from interlock.core.contract.suggest import nearest
 from interlock.core.gate.approvals import rules_of
@@ -18,6 +20,57 @@ def check_together(reading: Reading, policy: Policy) -> None:
         _order(reading, policy)
     if not reading.spoiled & {"secrets", "approvals"}:
         _approvals(reading, policy)
+    if not reading.spoiled & {"models", "secrets"}:
+        _keys(reading, policy)
+    _agents(reading, policy)
+    if not reading.spoiled & {"routes", "classes"}:
+        _routed_classes(reading, policy)
+
+
+def _keys(reading: Reading, policy: Policy) -> None:
+    """The key of a vendor is a secret of the policy, so that it has one approved source and is never in the file."""
+    known = [secret.name for secret in policy.secrets]
+    for vendor in policy.models:
+        if vendor.key is None or vendor.key in known:
+            continue
+        guess = nearest(vendor.key, known)
+        named = f" {vendor.key}" if VARIABLE.fullmatch(vendor.key) and len(vendor.key) < 40 else ""
+        what = f"The key of {vendor.name} names no secret of the policy{named and ':'}{named}."
+        why = "A key is named here and read from its one source; it is never written into a file of the repository."
+        fix = f"Write key: {guess}." if guess else f"Add it: secrets: {{{_variable(vendor.name)}: {{variable: …}}}}."
+        _tell(reading, f"models.{vendor.name}.key", what, fix, why)
+
+
+def _variable(vendor: str) -> str:
+    return f"{vendor.upper().replace('-', '_')}_API_KEY"
+
+
+def _agents(reading: Reading, policy: Policy) -> None:
+    """Agents of the policy and its classes can be started, and those of routes, tiers and logins are known."""
+    chosen = [("agent", policy.agent), *((f"classes.{each.name}.agent", each.agent) for each in policy.classes)]
+    for key, choice in chosen:
+        if key.partition(".")[0] not in reading.spoiled and (fault := fault_of(choice, policy.agents)) is not None:
+            _fault(reading, f"{key}.{fault.key}" if fault.key else key, fault)
+    named = [(f"tiers.{each}", each) for each in dict.fromkeys(tier.agent for tier in policy.tiers)]
+    named += [(f"logins.{each.agent}", each.agent) for each in policy.logins]
+    named += [(f"routes[{n}].use", route.use) for n, route in enumerate(policy.routes) if route.use is not None]
+    for key, name in named:
+        if name not in policy.agents and key.partition(".")[0].partition("[")[0] not in reading.spoiled:
+            _fault(reading, key, unknown(name, policy.agents))
+
+
+def _routed_classes(reading: Reading, policy: Policy) -> None:
+    known = [each.name for each in policy.classes]
+    for number, route in enumerate(policy.routes):
+        for name in route.classes:
+            if name not in known:
+                guess = nearest(name, known)
+                fix = f"Write {guess}." if guess else f"Write one of: {', '.join(known)}."
+                _tell(reading, f"routes[{number}]", f"The route is for {name}, which is no class.", fix)
+
+
+def _fault(reading: Reading, key: str, fault: Fault) -> None:
+    _tell(reading, key, fault.what, fault.fix, fault.why, fault.kind)
 
 
 def _ports(reading: Reading, policy: Policy) -> None:
@@ -55,9 +108,9 @@ def _approvals(reading: Reading, policy: Policy) -> None:
             _tell(reading, f"secrets.{secret.name}.approval", what, fix)
 
 
-def _tell(reading: Reading, key: str, what: str, fix: str, why: str = "") -> None:
+def _tell(reading: Reading, key: str, what: str, fix: str, why: str = "", kind: str = "shape") -> None:
     at = key
     while at and at not in reading.positions:
-        at = at.rpartition(".")[0]
+        at = at[: max(at.rfind("."), at.rfind("["), 0)]
     why = why or "It could not be carried out as it is written."
-    reading.tell("shape", reading.positions[at], key, what=what, why=why, fix=fix)
+    reading.tell(kind, reading.positions[at], key, what=what, why=why, fix=fix)

@@ -75,6 +75,13 @@ class Reader:
     def tree_of(self, commit: str) -> str:
         return self.git.text("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
 
+    def last_change(self, commit: str, path: str = "") -> float | None:
+        """When a path last changed in a commit's history, in seconds since the epoch; None where it never was."""
+        where = ["--", path] if path else []
+        words = ("--literal-pathspecs", "rev-list", "--max-count=1", "--timestamp", commit, *where)
+        found = self.git.run(*words).out.split()
+        return float(found[0]) if found else None
+
     def is_ancestor(self, old: str, new: str) -> bool:
         return self.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1)).code == 0
 

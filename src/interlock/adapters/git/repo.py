@@ -98,6 +98,9 @@ class GitRepo:
     def tree_of(self, commit: str) -> str:
         return self.reader.tree_of(commit)
 
+    def last_change(self, commit: str, path: str = "") -> float | None:
+        return self.reader.last_change(commit, path)
+
     def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """What head changes against its merge base with base.  Raises NoMergeBase."""
         return self.reader.changes(base, head)

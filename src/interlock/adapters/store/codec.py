@@ -34,6 +34,7 @@ def job_from(doc: Mapping[str, Any]) -> Job:
             "state": State(doc["state"]),
             "hypotheses": tuple(doc["hypotheses"]),
             "waived_tests": tuple(doc["waived_tests"]),
+            "phases": tuple(doc.get("phases", ())),
             "waiting": Waiting(**waiting) if waiting is not None else None,
         }
     )

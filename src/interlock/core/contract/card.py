@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interlock.core.contract.loop import Loop
+
 Tier = Literal["fast", "slow"]
 PromptBy = Literal["file", "argument", "stdin"]
 Risk = Literal["low", "normal", "high"]
@@ -43,7 +45,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChoice:
-    """Which agent does the work; for ``use: command`` the shell command and how it gets its prompt."""
+    """Which agent does the work; for ``use: command`` and ``use: acp`` the shell command, and how it gets its prompt."""
 
     use: str | None = None
     model: str | None = None
@@ -54,12 +56,20 @@ class AgentChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of a job: wall time and silence in seconds for one attempt, and how many attempts."""
+    """Limits of a job: tokens and dollars over all its attempts, those of one attempt, and how many attempts.
+
+    ``wall``, ``idle`` and ``startup`` (until the first byte) are seconds of one attempt; ``turns`` goes to clients
+    that know such a limit.
+    """
 
     tokens: int | None = None
     usd: float | None = None
+    attempt_tokens: int | None = None
+    attempt_usd: float | None = None
     wall: float | None = None
     idle: float | None = None
+    startup: float | None = None
+    turns: int | None = None
     attempts: int | None = None
 
 
@@ -101,6 +111,7 @@ class Card:
     risk: Risk = "normal"
     isolation: Level | None = None
     reproduces: str | None = None
+    loop: Loop | None = None
 
     @property
     def subject(self) -> str:

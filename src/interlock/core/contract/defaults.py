@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from interlock.core.contract.card import AgentChoice, Budget, Card
 from interlock.core.contract.policy import Policy, TaskClass
@@ -35,10 +36,8 @@ def _agent(own: AgentChoice, under: AgentChoice) -> AgentChoice:
 
 
 def _budget(own: Budget, under: Budget) -> Budget:
-    return Budget(
-        tokens=under.tokens if own.tokens is None else own.tokens,
-        usd=under.usd if own.usd is None else own.usd,
-        wall=under.wall if own.wall is None else own.wall,
-        idle=under.idle if own.idle is None else own.idle,
-        attempts=under.attempts if own.attempts is None else own.attempts,
-    )
+    return Budget(**{each.name: _first(getattr(own, each.name), getattr(under, each.name)) for each in fields(Budget)})
+
+
+def _first(own: Any, under: Any) -> Any:
+    return under if own is None else own

@@ -13,11 +13,12 @@ from interlock.core.problems import Problem, Where
 
 
 def needs_known(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
-    """One problem for each name under ``needs`` that the policy does not configure."""
+    """One problem for each name under ``needs`` that the policy does not configure, or keeps outside of tasks."""
     policy, needs = ground.policy, card.needs
     yield from _unknown(
         "secrets", "secret", needs.secrets, [each.name for each in policy.secrets], "{variable: NAME}", places
     )
+    yield from _keys(card, [each.key for each in policy.models], places)
     yield from _unknown(
         "services", "service", needs.services, [each.name for each in policy.services], '{run: "…"}', places
     )
@@ -42,6 +43,19 @@ def _unknown(
             fix=f"Write {guess}." if guess else f"Add it under {under} in interlock.yaml: {name}: {form}.",
             where=places.where(f"needs.{key}[{number}]"),
         )
+
+
+def _keys(card: Card, keys: Sequence[str | None], places: Places) -> Iterator[Problem]:
+    """The key of a vendor of models is never handed to a task: its gateway adds it outside."""
+    for number, name in enumerate(card.needs.secrets):
+        if name in keys:
+            yield Problem(
+                kind="secret",
+                what=f"{name} is the key of a vendor of models, and is handed to no task.",
+                why="The gateway adds it outside of the sandbox; inside, it could be read and used past every budget.",
+                fix="Take it off the card, or give the task a secret of its own.",
+                where=places.where(f"needs.secrets[{number}]"),
+            )
 
 
 def _host(name: str, allowed: Sequence[str] | None, where: Where) -> Iterator[Problem]:

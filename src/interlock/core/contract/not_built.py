@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interlock.core.contract.agent_known import fault_of
 from interlock.core.contract.card import Card
 from interlock.core.contract.places import Places
 from interlock.core.problems import Problem
 
-_AGENT = "Write agent: {use: command, command: <the shell command that runs your agent>}."
 _PORTS = 10
 
 
-def not_built(card: Card, places: Places) -> Iterator[Problem]:
+def not_built(card: Card, known: tuple[str, ...], places: Places) -> Iterator[Problem]:
     """One problem for each value that asks for what is not there yet, and for an agent that cannot be started.
 
-    Takes the card with the defaults of its class and policy.
+    Takes the card with the defaults of its class and policy, and the names of the agents that are ``known``.
     """
     for key, asked, value, fix in _later(card):
         if asked:
             yield refusal(key, value, fix, places)
-    yield from _agent(card, places)
+    yield from _agent(card, known, places)
 
 
 def refusal(key: str, value: object, fix: str, places: Places) -> Problem:
@@ -35,7 +35,7 @@ def refusal(key: str, value: object, fix: str, places: Places) -> Problem:
 
 
 def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
-    needs, budget = card.needs, card.budget
+    needs = card.needs
     return (
         ("acceptance", bool(card.acceptance), _list(card.acceptance), "Leave it out, and name the items in the goal."),
         (
@@ -46,8 +46,6 @@ def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
         ),
         ("variants", card.variants != 1, card.variants, "Write variants: 1 or leave it out."),
         ("risk", card.risk == "high", card.risk, "Write risk: normal, and have the owner look before it lands."),
-        ("budget.tokens", budget.tokens is not None, budget.tokens, "Limit the time instead: budget: {wall: 45m}."),
-        ("budget.usd", budget.usd is not None, budget.usd, "Limit the time instead: budget: {wall: 45m}."),
         (
             "needs.ports",
             needs.ports > _PORTS,
@@ -61,23 +59,8 @@ def _list(values: tuple[str, ...]) -> str:
     return f"[{', '.join(values)}]"
 
 
-def _agent(card: Card, places: Places) -> Iterator[Problem]:
-    agent = card.agent
-    if agent.use not in (None, "command"):
-        yield refusal("agent.use", agent.use, _AGENT, places)
-    elif agent.use == "command" and not (agent.command or "").strip():
-        yield Problem(
-            kind="missing",
-            what="The agent is a command, and the command is missing.",
-            why="There is nothing that could be started.",
-            fix=_AGENT,
-            where=places.where("agent"),
-        )
-    elif agent.use is None and agent.command is not None:
-        yield Problem(
-            kind="missing",
-            what="The agent has a command and does not say use: command.",
-            why="The command belongs to that kind of agent alone.",
-            fix=_AGENT,
-            where=places.where("agent"),
-        )
+def _agent(card: Card, known: tuple[str, ...], places: Places) -> Iterator[Problem]:
+    fault = fault_of(card.agent, known)
+    if fault is not None:
+        where = places.where(f"agent.{fault.key}" if fault.key else "agent")
+        yield Problem(kind=fault.kind, what=fault.what, why=fault.why, fix=fault.fix, where=where)

@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from interlock.core.contract.agents import (
+    AGENTS,
+    ONE_RUN,
+    Login,
+    ModelPrice,
+    Models,
+    Phase,
+    Route,
+    Rules,
+    Spend,
+    TierOf,
+)
 from interlock.core.contract.around import (
     ApprovalRule,
     Bases,
@@ -25,7 +37,10 @@ SignOff = Literal["owner", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskClass:
-    """A class of work: how it may run beside others, and the paths that only it may own."""
+    """A class of work: how it may run beside others, and the paths that only it may own.
+
+    ``phases`` are the runs of one job, each in a fresh context; ``per_day`` is what the class may spend in a day (UTC).
+    """
 
     name: str
     kind: Kind
@@ -35,6 +50,8 @@ class TaskClass:
     budget: Budget = field(default_factory=Budget)
     isolation: Level | None = None
     sign_off: SignOff | None = None
+    phases: tuple[Phase, ...] = ONE_RUN
+    per_day: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +84,9 @@ class Policy:
     ``ports`` is block 0, the main checkout's table; ``review_wip`` the ceiling over all classes (None: no
     ceiling); ``caches`` names ignored files that a check may find in the task's own tree; ``environment``
     names variables that agents and checks inherit beside the built-in list; times are in seconds.  ``network``
-    is what cards may ask for (None: anything that a card names).
+    is what cards may ask for (None: anything that a card names).  ``models`` are behind the gateway; ``routes`` and
+    ``tiers`` stand before the default table (core.agent.routing); ``per_day`` is for all classes together.  ``agents`` are the names that can be
+    started here, which no file says.
     """
 
     train: Train = field(default_factory=Train)
@@ -93,8 +112,16 @@ class Policy:
     sign_commits: bool = False
     agent: AgentChoice = field(default_factory=AgentChoice)
     budget: Budget = field(default_factory=Budget)
+    per_day: Spend = field(default_factory=Spend)
+    models: tuple[Models, ...] = ()
+    prices: tuple[ModelPrice, ...] = ()
+    logins: tuple[Login, ...] = ()
+    routes: tuple[Route, ...] = ()
+    tiers: tuple[TierOf, ...] = ()
+    rules: Rules = field(default_factory=Rules)
     parallel_agents: int = 8
     warnings: tuple[str, ...] = ()
+    agents: tuple[str, ...] = AGENTS
 
     def find_class(self, name: str) -> TaskClass | None:
         return next((known for known in self.classes if known.name == name), None)

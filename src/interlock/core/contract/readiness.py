@@ -175,7 +175,7 @@ def _database(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
 
 
 def _not_built(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
-    yield from not_built(with_defaults(card, ground.policy), places)
+    yield from not_built(with_defaults(card, ground.policy), ground.policy.agents, places)
 
 
 def _weak_checks(card: Card, places: Places) -> Iterator[Problem]:

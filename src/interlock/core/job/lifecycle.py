@@ -32,11 +32,14 @@ TRANSITIONS: Final[dict[str, tuple[frozenset[State], State | None]]] = {
     "job.isolated": (frozenset({State.ADMITTED, State.ISOLATED, State.WAITING}), State.ISOLATED),
     "attempt.started": (frozenset({State.ISOLATED}), State.RUNNING),
     "attempt.worked": (frozenset({State.RUNNING}), State.WORKED),
+    "attempt.phased": (frozenset({State.RUNNING}), State.ISOLATED),
     "attempt.interrupted": (frozenset({State.RUNNING}), State.ISOLATED),
     "attempt.ended": (frozenset({State.RUNNING}), State.WAITING),
     "job.verified": (frozenset({State.WORKED}), State.VERIFIED),
     "job.published": (frozenset({State.VERIFIED}), State.READY),
     "job.waits": (OPEN, State.WAITING),
+    "job.reproduced": (frozenset({State.ISOLATED}), None),
+    "job.round": (frozenset({State.WORKED}), State.ISOLATED),
     "job.retry": (frozenset({State.WAITING}), State.ISOLATED),
     "job.verify-again": (frozenset({State.WAITING, State.VERIFIED, State.READY}), State.WORKED),
     "job.landed": (frozenset({State.READY}), State.LANDED),
@@ -67,7 +70,10 @@ class Job:
     head is of an attempt that was given up); ``interruptions`` counts attempts in a row that
     were ended from outside; ``hypotheses`` holds one entry for each retry; ``waivers`` maps a rule to the
     person who accepted it for the present head; ``approved`` maps an approval to the person who gave it, for this
-    job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt.
+    job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt.  ``phases`` are
+    those that are done and need not be done again, ``phase`` that of the last attempt; ``raised`` are budgets that
+    a person raised, by name; ``loop`` is what a loop knows so far ({seed, log, rounds, began}).  ``session`` is
+    what the last attempt could be gone on with ({agent, id, attempt, phase, usage, usd}).
     """
 
     id: str
@@ -100,6 +106,11 @@ class Job:
     landed_commit: str | None = None
     held: str | None = None
     adopt: str | None = None
+    phase: str = ""
+    phases: tuple[str, ...] = ()
+    raised: Mapping[str, float] = field(default_factory=dict)
+    loop: Mapping[str, Any] = field(default_factory=dict)
+    session: Mapping[str, Any] | None = None
 
 
 def admit(event: Event) -> Job:
@@ -166,29 +177,57 @@ _KEEP: Final = (
 )
 
 
+_SETTLED: Final = frozenset({"attempt.worked", "attempt.phased", "attempt.ended"})
+
+
 def _apply_data(job: Job, event: Event) -> Job:
     """Take over what the event says about the job, field by field."""
     fresh: dict[str, Any] = {name: event.data[name] for name in _KEEP if name in event.data}
+    fresh |= _of_attempt(job, event) | _of_retry(job, event) | _of_person(job, event)
+    if "loop" in event.data:
+        fresh["loop"] = {**job.loop, **event.data["loop"]}
+    return replace(job, **fresh)
+
+
+def _of_attempt(job: Job, event: Event) -> dict[str, Any]:
+    fresh: dict[str, Any] = {}
     if event.kind == "attempt.started":
-        fresh["attempt"] = event.attempt
-    if event.kind == "attempt.interrupted":
-        fresh["interruptions"] = job.interruptions + 1
-    elif event.kind in ("attempt.worked", "attempt.ended", "job.retry"):
-        fresh["interruptions"] = 0
-    if event.kind == "attempt.worked":
+        fresh = {"attempt": event.attempt, "phase": event.data.get("phase", ""), "worked": 0}
+    elif event.kind == "attempt.interrupted":
+        fresh = {"interruptions": job.interruptions + 1}
+    elif event.kind in _SETTLED:
+        fresh = {"interruptions": 0, "session": event.data.get("session")}
+    if event.kind == "attempt.worked" or (event.kind == "attempt.ended" and event.data.get("worked")):
         fresh["worked"] = event.attempt
-    elif event.kind in ("attempt.started", "job.retry"):
-        fresh["worked"] = 0
-    if event.kind == "job.retry":
-        fresh["hypotheses"] = (*job.hypotheses, event.data["hypothesis"])
+    if event.kind == "attempt.phased":
+        fresh["phases"] = (*job.phases, job.phase)
     if event.kind in ("attempt.worked", "attempt.started"):
         fresh |= {"waivers": {}, "waived_tests": ()}
+    return fresh
+
+
+def _of_retry(job: Job, event: Event) -> dict[str, Any]:
+    if event.kind not in ("job.retry", "job.round"):
+        return {}
+    return {
+        "interruptions": 0,
+        "worked": 0,
+        "hypotheses": (*job.hypotheses, event.data["hypothesis"]),
+        "phases": tuple(event.data.get("phases", job.phases)),
+        "session": job.session if event.data.get("resume") else None,
+    }
+
+
+def _of_person(job: Job, event: Event) -> dict[str, Any]:
+    fresh: dict[str, Any] = {}
     if "waive" in event.data:
         fresh["waivers"] = {**job.waivers, event.data["waive"]: event.actor}
         fresh["waived_tests"] = (*job.waived_tests, *event.data.get("tests", ()))
     if event.kind == "job.note" and "approved" in event.data:
         fresh["approved"] = {**job.approved, event.data["approved"]: event.actor}
-    return replace(job, **fresh)
+    if "raised" in event.data:
+        fresh["raised"] = {**job.raised, **event.data["raised"]}
+    return fresh
 
 
 def _waiting(event: Event) -> Waiting:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from interlock.core.agent.outcome import Outcome as AgentOutcome
+
 MAX_INTERRUPTIONS: Final = 3
+_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +17,9 @@ class Facts:
     """What the harness saw: how the process ended, where HEAD stands, whether the tree changed, what was said.
 
     ``stop`` is the agent's stop message ({reason, question, options}), ``scope_request`` its wish for more paths.
+    ``agent`` is how its adapter read the run.  ``phase`` is what the run was for: ``writing`` tells that it may change
+    the tree, ``wrote`` that it did, ``final`` that no phase comes after it, ``pack`` that it handed something on, and
+    ``objection`` what a review of the test plan found wanting.  ``leaked`` names what changed meanwhile beside the task.
     """
 
     how: str
@@ -27,13 +33,23 @@ class Facts:
     message: str = ""
     stop: Mapping[str, Any] | None = None
     scope_request: Mapping[str, Any] | None = None
+    agent: AgentOutcome = field(default_factory=lambda: AgentOutcome(kind="completed"))
+    phase: str = "implement"
+    writing: bool = True
+    final: bool = True
+    wrote: bool = False
+    pack: bool = True
+    objection: str = ""
+    leaked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """``worked``: there is work to verify; ``interrupted``: to be started again; ``ended``: a person is asked."""
+    """``worked``: there is work to verify; ``phased``: the next phase is due; ``interrupted``: to be started again;
+    ``ended``: a person is asked.
+    """
 
-    kind: Literal["worked", "interrupted", "ended"]
+    kind: Literal["worked", "phased", "interrupted", "ended"]
     rule: str = ""
     what: str = ""
     ask: str = ""
@@ -41,13 +57,22 @@ class Outcome:
 
 
 def settle(facts: Facts) -> Outcome:
-    """Judge one attempt.  The order is: its tree, the person's and the agent's stop, limits, process, difference."""
+    """Judge one attempt.  The order is: its tree, the person's and the agent's stop, limits, process, phase, difference.
+
+    What leaked out of its tree is told whatever else came of it.
+    """
+    outcome = _came_out(facts)
+    return _leaked(facts, outcome) if facts.leaked else outcome
+
+
+def _came_out(facts: Facts) -> Outcome:
     return (
         _tree(facts)
         or _interrupted(facts)
         or _stopped(facts)
         or _limits(facts)
         or _process(facts)
+        or _phase(facts)
         or _difference(facts)
         or Outcome(kind="worked")
     )
@@ -56,6 +81,24 @@ def settle(facts: Facts) -> Outcome:
 def _ended(facts: Facts, rule: str, what: str, ask: str, **detail: Any) -> Outcome:
     shown = {"tail": facts.tail, "exit_code": facts.exit_code, **detail}
     return Outcome(kind="ended", rule=rule, what=what, ask=ask, detail=shown)
+
+
+def _leaked(facts: Facts, outcome: Outcome) -> Outcome:
+    """What changed in trees that are not the task's (case AI-01): a person looks at it, and the work is kept."""
+    more = len(facts.leaked) - _SHOWN
+    names = ", ".join(facts.leaked[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    what = f"While the agent ran, it or somebody else changed what is not the task's: {names}."
+    if outcome.rule in ("agent-stopped", "cancelled"):
+        return replace(outcome, what=f"{outcome.what} {what}")
+    return _ended(
+        facts,
+        "leaked",
+        f"{what} {outcome.what}".strip(),
+        "Look at them, and put back what the agent did. Then resume goes on with the task's own work, "
+        "or retry with what was wrong as the hypothesis; the level sealed keeps agents from it.",
+        paths=list(facts.leaked),
+        worked=outcome.kind == "worked",
+    )
 
 
 def _tree(facts: Facts) -> Outcome | None:
@@ -118,32 +161,89 @@ def _stopped(facts: Facts) -> Outcome | None:
     return None
 
 
+_LIMIT_RULES: Final = {
+    "wall": ("wall-limit", "The agent ran for too long."),
+    "idle": ("idle-limit", "The agent wrote nothing for too long."),
+    "startup": ("startup-limit", "The agent said nothing at all after its start."),
+    "turns": ("turn-limit", "The agent used up its turns."),
+    "tokens": ("budget", "The agent's tokens are spent."),
+    "money": ("budget", "The agent's money is spent."),
+}
+_BUDGET_ASK: Final = (
+    "Raise it for this job (interlock decide SLUG --raise usd=N or tokens=N), narrow the card, or abandon it."
+)
+
+
 def _limits(facts: Facts) -> Outcome | None:
-    if facts.how == "wall-limit":
-        return _ended(
-            facts,
-            "wall-limit",
-            f"The agent ran for too long. {facts.message}".strip(),
-            "Retry with a hypothesis, or narrow the card.",
-        )
-    if facts.how == "idle-limit":
-        return _ended(
-            facts,
-            "idle-limit",
-            f"The agent wrote nothing for too long. {facts.message}".strip(),
-            "Retry with a hypothesis, or stop the job.",
-        )
-    return None
+    if facts.agent.kind != "limit":
+        return None
+    rule, what = _LIMIT_RULES[facts.agent.limit or "wall"]
+    ask = _BUDGET_ASK if rule == "budget" else "Retry with a hypothesis, narrow the card, or stop the job."
+    return _ended(facts, rule, f"{what} {facts.agent.message}".strip(), ask)
+
+
+_FAULTS: Final = {
+    "auth": "The model's interface did not accept the key.",
+    "quota": "The model's account has no quota left.",
+    "rate": "The model's interface refused for too many calls.",
+    "overload": "The model's interface is overloaded or failed.",
+    "context": "The task did not fit into the model's context.",
+    "bad-request": "The model's interface did not accept the call.",
+    "network": "The model's interface could not be reached.",
+    "other": "The model's interface failed.",
+}
+_FAULT_ASKS: Final = {
+    "auth": "Mend the key or the login, then resume.",
+    "quota": "See to the account, then resume.",
+    "context": "Narrow the card, or split it into phases, then retry with that as the hypothesis.",
+    "bad-request": "Look at model and effort of the card, then retry with what is changed as the hypothesis.",
+}
 
 
 def _process(facts: Facts) -> Outcome | None:
-    if facts.how == "exited" and facts.exit_code == 0:
+    agent = facts.agent
+    handed_on = facts.pack and not facts.final
+    if agent.kind == "completed" or (agent.kind == "denied" and (facts.changed or handed_on)):
         return None
-    what = {
-        "failed-to-start": f"The agent did not start: {facts.message}",
-        "signalled": f"The agent was ended by a signal. {facts.message}".strip(),
-    }.get(facts.how, f"The agent exited with {facts.exit_code}.")
+    if agent.kind == "api-error":
+        fault = agent.fault or "other"
+        what = f"{_FAULTS[fault]} {agent.message}".strip()
+        ask = _FAULT_ASKS.get(fault, "Resume when it answers again, or route the card to another model.")
+        return _ended(facts, f"api-{fault}", what, ask)
+    if agent.kind == "denied":
+        ask = "Allow it in the card or the policy, or tell the agent how to do without; then retry."
+        return _ended(facts, "denied", agent.message or "What the agent wanted was refused to it.", ask)
+    if agent.kind == "protocol-error":
+        return _ended(facts, "no-end", agent.message, "Read its last lines, then retry with a hypothesis.")
+    what = f"The agent did not start: {facts.message}" if agent.kind == "failed-to-start" else agent.message
     return _ended(facts, "agent-failed", what, "Read its last lines, then retry with a hypothesis or abandon the job.")
+
+
+def _phase(facts: Facts) -> Outcome | None:
+    if not facts.writing and facts.wrote:
+        return _ended(
+            facts,
+            "phase-wrote",
+            f"The phase {facts.phase} may only read, and the tree was changed in it.",
+            "Put the files back, or retry with what the agent is to leave alone as the hypothesis.",
+        )
+    if facts.objection:
+        return _ended(
+            facts,
+            "test-plan",
+            f"The review of the test plan objects: {facts.objection}",
+            "Decide with words for the next test plan, or accept the plan as it is (interlock decide SLUG --accept).",
+        )
+    if facts.final:
+        return None
+    if not facts.pack:
+        return _ended(
+            facts,
+            "no-pack",
+            f"The phase {facts.phase} handed nothing on to the next one.",
+            "Retry with a hypothesis; a phase ends with interlock-task pack, or at least with a last message.",
+        )
+    return Outcome(kind="phased")
 
 
 def _difference(facts: Facts) -> Outcome | None:
@@ -152,6 +252,8 @@ def _difference(facts: Facts) -> Outcome | None:
     return _ended(
         facts,
         "empty-diff",
-        "The agent exited with 0 and changed no file, so nothing is done.",
+        "The agent exited with 0 and changed no file, so nothing is done."
+        if facts.exit_code == 0
+        else "The agent changed no file, so nothing is done.",
         "Retry with a hypothesis that says why it should come out otherwise, or abandon the job.",
     )

@@ -1,0 +1,157 @@
+"""What a person may answer to each thing that waits, as commands to copy; nothing here is chosen for anybody."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from interlock.core.agent.seen import Asked
+
+Kind = Literal["permission", "scope", "question", "budget", "test-plan", "loop", "approval", "sign-off", "stop"]
+
+WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped", "test-plan"})
+NOTHING_TRIED: Final = frozenset({"api-auth", "api-quota", "api-rate", "api-overload", "api-network", "login"})
+"""The model did not answer, so there is nothing that another hypothesis could be about."""
+
+LOOP_STOPS: Final = frozenset({"loop-stuck", "loop-limit"})
+LOOP_IDLE: Final = frozenset({"loop-skipped", "not-reproduced"})
+NEEDS_AN_ANSWER: Final = frozenset(
+    {"agent-stopped", "empty-diff", "agent-failed", "idle-limit", "wall-limit", "head-moved", "interrupted"}
+    | {"startup-limit", "turn-limit", "denied", "no-end", "phase-wrote", "no-pack", "test-plan", "not-worth"}
+    | {"api-context", "api-bad-request", "api-other"}
+    | LOOP_STOPS
+)
+RESUMED: Final = frozenset(
+    {"no-agent", "workspace-missing", "cancelled", "internal", "root", "sandbox", "secret", "database", "service"}
+    | {"browser", "no-full-check", "no-remote", "push-rejected", "base-moves", "red-base", "rules-size", "template"}
+    | {"leaked"}
+    | NOTHING_TRIED
+)
+JUDGED_AGAIN: Final = frozenset(
+    {"outside", "read-only", "prohibited", "protected", "symlink", "submodule", "card-changed"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One answer: what it means, and the command that gives it; words in capitals are to be filled in."""
+
+    label: str
+    command: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"label": self.label, "command": self.command}
+
+
+def kind_of(rule: str, detail: Mapping[str, Any]) -> Kind:
+    """Which sort of decision a rule asks for."""
+    if rule == "agent-stopped":
+        return "scope" if detail.get("paths") else "question"
+    if rule in LOOP_STOPS | LOOP_IDLE:
+        return "loop"
+    if rule in ("budget", "not-worth"):
+        return "budget"
+    if rule in ("approval", "test-plan"):
+        return rule  # type: ignore[return-value]
+    return "stop"
+
+
+def options_of(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    """All that a person may answer to a job that waits by a rule; ``detail`` is what it waits with."""
+    asked = kind_of(rule, detail)
+    found = {
+        "scope": _scope,
+        "question": _question,
+        "loop": _loop,
+        "budget": _budget,
+        "approval": _approval,
+        "test-plan": _test_plan,
+    }.get(asked, _stop)(slug, rule, detail)
+    close = Option(label="close the job without landing it", command=f"interlock decide {slug} --abandon")
+    return (close, *found) if rule in LOOP_IDLE else (*found, close)
+
+
+def permission_options(slug: str, asked: Asked) -> tuple[Option, ...]:
+    """What may be answered to an agent that waits for a permission: what it offers, and no."""
+    chosen = f"interlock decide {slug} --request={shlex.quote(asked.id)}"
+    offered = (
+        Option(label=each.label or each.id, command=f"{chosen} --permit={shlex.quote(each.id)}")
+        for each in asked.choices
+    )
+    return (*offered, Option(label="refuse it", command=f"{chosen} --deny"))
+
+
+def _scope(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    paths = " ".join(str(path) for path in detail.get("paths", ()))
+    return (
+        Option(
+            label=f"widen the card by {paths} on the default branch first, then say so",
+            command=_decide(slug, f"The card has {paths} now."),
+        ),
+        Option(label="do without", command=_decide(slug, f"Do without {paths}.")),
+        _words(slug),
+    )
+
+
+def _question(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    offered = (Option(label=str(each), command=_decide(slug, str(each))) for each in detail.get("options") or ())
+    return (*offered, _words(slug))
+
+
+def _loop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
+    if rule in LOOP_IDLE:
+        return (Option(label="look again, once the loop is changed", command=f"interlock resume {slug}"),)
+    again = Option(
+        label="let the gate judge once more, once the loop is changed", command=f"interlock decide {slug} --again"
+    )
+    return (_retry(slug), again)
+
+
+def _budget(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
+    even_so = Option(label="try all the same", command=f"interlock retry {slug} --hypothesis TEXT --even-so")
+    return (
+        Option(label="raise the job's dollars to N", command=f"interlock decide {slug} --raise usd=N"),
+        Option(label="raise the job's tokens to N", command=f"interlock decide {slug} --raise tokens=N"),
+        even_so
+        if rule == "not-worth"
+        else Option(label="go on, when a day's limit is over", command=f"interlock resume {slug}"),
+    )
+
+
+def _approval(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    names = detail.get("holders") or ("NAME",)
+    return tuple(Option(label=f"approve {name}", command=f"interlock decide {slug} --approve {name}") for name in names)
+
+
+def _test_plan(slug: str, _: str, __: Mapping[str, Any]) -> tuple[Option, ...]:
+    accept = Option(label="accept the test plan as it is", command=f"interlock decide {slug} --accept")
+    return (accept, Option(label="have a new test plan by your words", command=f"interlock decide {slug} WORDS"))
+
+
+def _stop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
+    if rule in WAIVABLE:
+        accept = Option(label="accept what was found", command=f"interlock decide {slug} --accept")
+        return (accept, _retry(slug)) if rule == "file-overlap" else (_retry(slug), accept)
+    if rule in RESUMED:
+        mended = Option(label="go on, once the cause is mended", command=f"interlock resume {slug}")
+        return (mended, _retry(slug)) if rule == "leaked" else (mended,)
+    if rule in JUDGED_AGAIN:
+        again = Option(label="judge again, once the card is changed", command=f"interlock decide {slug} --again")
+        return (again, _retry(slug))
+    return (_retry(slug),)
+
+
+def _retry(slug: str) -> Option:
+    return Option(label="try again with a new hypothesis", command=f"interlock retry {slug} --hypothesis TEXT")
+
+
+def _words(slug: str) -> Option:
+    return Option(label="answer in your own words", command=f"interlock decide {slug} ANSWER")
+
+
+def _decide(slug: str, text: str) -> str:
+    """The command that gives this answer; words of an agent stay an answer, whatever option they look like."""
+    words = " ".join(text.split())
+    return f"interlock decide {slug} {'-- ' if words.startswith('-') else ''}{shlex.quote(words)}"

@@ -1,0 +1,132 @@
+"""How an attempt is started: its phase, route, session, gateway, prompt and room by the present policy; running it is the runner's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from interlock.app import handing, phases, spending, watched
+from interlock.app.adopt import is_adoption
+from interlock.app.base import View, last_view
+from interlock.app.cardjson import from_json
+from interlock.app.prompt import prompt_for, resumed_prompt
+from interlock.app.rooms import room_of
+from interlock.core.agent.routing import Routed, route
+from interlock.core.contract.agents import WRITING, Login
+from interlock.core.contract.card import AgentChoice, Card
+from interlock.core.contract.defaults import with_defaults
+from interlock.core.job.lifecycle import Job
+from interlock.core.problems import Refusal, Refused
+from interlock.ports import Assignment, Launch, Ports
+
+
+def effective_card(ports: Ports, job: Job) -> Card:
+    """The job's card with the defaults of its class and the present policy laid under it; for what starts from now on."""
+    return with_defaults(from_json(job.card), last_view(ports).policy)
+
+
+def started_by(ports: Ports, job: Job, number: int) -> Mapping[str, Any]:
+    """What the record says of an attempt's start; empty when it is not there."""
+    event = ports.store.event(job.id, number, "start")
+    return event.data if event is not None else {}
+
+
+def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
+    """What the record says of an attempt that starts now.
+
+    Raises Refused (no-agent, budget, rules-size) when it cannot be started by the present policy.
+    """
+    view = last_view(ports)
+    card = effective_card(ports, job)
+    hypothesis = job.hypotheses[-1] if job.hypotheses else None
+    data: dict[str, Any] = {"hypothesis": hypothesis, "sign": view.policy.sign_commits}
+    if is_adoption(job, number):
+        return data | {"agent": card.agent.use, "model": card.agent.model, "phase": "implement"}
+    phase = phases.due(job, view)
+    routed = _routed(ports, job, view, phase)
+    spending.gateway_of(ports, job, number, card, routed.choice, view)  # refuses what no gateway could keep
+    handed = handing.handed(ports, view, card, routed.choice)
+    choice = routed.choice
+    return data | {
+        "agent": choice.use,
+        "model": choice.model,
+        "effort": choice.effort,
+        "choice": asdict(choice),
+        "tier": routed.tier,
+        "why": routed.why,
+        "phase": phase,
+        "last": phases.is_last(job, view, phase),
+        "resumes": _resumes(job, choice, phase),
+        "handed": [each.as_json() for each in handed],
+    }
+
+
+def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
+    """How to start an attempt that is on the record.  Raises Refused (no-agent, login, budget, secret, sandbox), BadInput."""
+    view = last_view(ports)
+    card = effective_card(ports, job)
+    begun = started_by(ports, job, number)
+    phase = str(begun.get("phase") or "implement")
+    choice = AgentChoice(**begun["choice"]) if begun.get("choice") else card.agent
+    room, values, redact = room_of(ports, job, card, view, record=folder)
+    values |= {"INTERLOCK_ATTEMPT_NUMBER": str(number), "INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
+    values |= {"INTERLOCK_PHASE": phase}
+    session = begun.get("resumes") or {}
+    given = Assignment(
+        card=card,
+        choice=choice,
+        prompt=resumed_prompt(card, job, number) if session else _prompt(ports, job, number, card, choice, view, phase),
+        room=room,
+        env=values,
+        folder=folder,
+        phase=phase,
+        writable=phase in WRITING,
+        gateway=spending.gateway_of(ports, job, number, card, choice, view),
+        login=_login(view, choice),
+        resume=str(session.get("id") or ""),
+        resume_home=ports.records.attempt(job.id, int(session["attempt"])) / "home" if session else None,
+        usd_left=spending.money_left(ports, job, card),
+    )
+    launch = ports.agents.launch(given)
+    trees = watched.trees(ports, job) if room.sandbox is None else ()
+    return replace(launch, redact=(*launch.redact, *redact), watched=trees)
+
+
+def _prompt(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View, phase: str) -> str:
+    packs = phases.packs(ports, job)
+    handed = handing.handed(ports, view, card, choice)
+    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed)
+
+
+def _routed(ports: Ports, job: Job, view: View, phase: str) -> Routed:
+    """The agent, model and effort for this run, of what the card itself names and the policy adds.
+
+    Raises Refused (no-agent) when nothing names an agent that is known.
+    """
+    tries = phases.tries(ports.store.events(job.id), phase)
+    routed = route(from_json(job.card), view.policy, phase, attempt=tries)
+    if routed.choice.use is None:
+        raise Refused(
+            Refusal(
+                rule="no-agent",
+                what=f"No agent is configured for {job.slug}.",
+                why="Nothing is started by itself.",
+                would_change="Name one in the card, its class or interlock.yaml: agent: {use: command, command: …}.",
+            )
+        )
+    ports.agents.capabilities(routed.choice)
+    return routed
+
+
+def _login(view: View, choice: AgentChoice) -> Login | None:
+    return next((each for each in view.policy.logins if each.agent == choice.use), None)
+
+
+def _resumes(job: Job, choice: AgentChoice, phase: str) -> dict[str, Any] | None:
+    """The session that is gone on with: of the same agent and phase, and only where a person answered it."""
+    session = job.session
+    if not session or session.get("agent") != choice.use or session.get("phase") != phase or not session.get("id"):
+        return None
+    return dict(session)

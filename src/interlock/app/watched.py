@@ -1,0 +1,45 @@
+"""Trees beside a task that its agent must leave alone where no wall keeps it out: which they are, and what changed in them by nobody we know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from interlock.app.database import level_of
+from interlock.core.job.lifecycle import Job, State
+from interlock.ports import End, Ports
+
+_AT_REST: Final = frozenset({State.WAITING, State.VERIFIED, State.READY})
+
+
+def trees(ports: Ports, job: Job) -> tuple[Path, ...]:
+    """The main checkout, and the trees of other tasks in which nothing of ours is at work (case AI-01)."""
+    top = ports.repo.top
+    main = () if top == ports.repo.common_dir else (top,)
+    return (*main, *_siblings(ports, job))
+
+
+def leaked(ports: Ports, job: Job, number: int, end: End) -> tuple[str, ...]:
+    """What changed in those trees during an attempt, without those of tasks that have gone on since it started."""
+    started = ports.store.event(job.id, number, "start")
+    if not end.leaked or started is None:
+        return end.leaked
+    gone_on = [
+        str(_tree(other))
+        for other in ports.store.jobs(open_only=False)
+        if other.id != job.id and other.workspace and ports.store.events(other.id, after=started.seq)
+    ]
+    return tuple(each for each in end.leaked if not any(_is_in(each, tree) for tree in gone_on))
+
+
+def _siblings(ports: Ports, job: Job) -> list[Path]:
+    others = (each for each in ports.store.jobs() if each.id != job.id and each.workspace)
+    return [_tree(each) for each in others if each.state in _AT_REST and level_of(each) == "worktree"]
+
+
+def _tree(job: Job) -> Path:
+    return Path(job.workspace or "")
+
+
+def _is_in(told: str, tree: str) -> bool:
+    return told == tree or f"{tree}/" in told or told.endswith(f" of {tree}")

@@ -1,0 +1,1 @@
+"""A client of the Agent Client Protocol that stands between one agent and its runner: lines out, answers in."""

@@ -1,0 +1,51 @@
+"""Every rule that a job can wait by has answers that a person can copy, and the commands in them exist."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from interlock.app.asking import options_of, permission_options
+from interlock.cli.main import cli
+from interlock.cli.ways import way_on
+from interlock.core.agent.seen import Asked, Choice
+from interlock.core.rules import RULES
+
+DETAILS: tuple[dict[str, object], ...] = (
+    {},
+    {"holders": ["deploy"]},
+    {"options": ["it's fine", "drop; it", "--accept"], "question": "Which?"},
+    {"paths": ["src/a b.py"]},
+)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_each_rule_has_answers_and_each_answer_is_a_command(rule: str) -> None:
+    for detail in DETAILS:
+        options = options_of("a", rule, detail)
+        assert any("--abandon" in each.command for each in options)
+        assert len({each.command for each in options}) == len(options) > 1
+        for command in (*(each.command for each in options), way_on("a", rule, detail)):
+            program, verb, *words = shlex.split(command)
+            assert program == "interlock"
+            known = cli.get_command(None, verb)  # type: ignore[arg-type]
+            assert known is not None, command
+            known.make_context(verb, words)
+
+
+def test_what_an_agent_asks_is_not_answered_for_anybody() -> None:
+    detail = {"options": ["keep it", "drop it"]}
+    assert way_on("a", "agent-stopped", detail) == "interlock decide a ANSWER"
+    assert options_of("a", "agent-stopped", detail)[0].command == "interlock decide a 'keep it'"
+    (hostile, *_) = options_of("a", "agent-stopped", {"options": ["--abandon"]})
+    assert hostile.command == "interlock decide a -- --abandon", "An agent's words are no option of ours."
+
+
+def test_a_choice_of_an_agent_is_no_option_of_ours_either() -> None:
+    asked = Asked(id="p1", what="run", choices=(Choice(id="--abandon", label="Yes", allows=True),))
+    command = cli.get_command(None, "decide")  # type: ignore[arg-type]
+    assert command is not None
+    _, _, *words = shlex.split(permission_options("a", asked)[0].command)
+    context = command.make_context("decide", words)
+    assert (context.params["permit"], context.params["abandon"]) == ("--abandon", False)

@@ -1,0 +1,246 @@
+"""What waits for a person stands in one list with its answers; an answer moves the job on, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from interlock.app import decide, permit, raising
+from interlock.app.morning import morning
+from interlock.app.status import status
+from interlock.core.agent.usage import Usage
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import State
+from interlock.core.problems import Misuse, Refused
+
+BUDGET = "budget: {usd: 4, attempts: 9}\n"
+ENDED = {"how": "exited", "exit_code": 1, "ask": "Decide."}
+
+
+def waiting(town, slug: str, rule: str, *, usd: float | None = None, phase: str = "", **data):
+    """Have an attempt of a job end by a rule, on the record alone; without a rule it still runs."""
+    job = town.job(slug)
+    number = job.attempt + 1
+    write(town, job.id, "attempt.started", number, agent=data.pop("agent", "command"), phase=phase)
+    if rule:
+        usage = Usage(output=1000).as_json() if usd is not None else Usage().as_json()
+        detail = {"exit_code": 1, **data.pop("detail", {})}
+        shape = ENDED | {"rule": rule, "what": "It ended.", "usage": usage, "usd": usd, "detail": detail, **data}
+        write(town, job.id, "attempt.ended", number, step="settle", **shape)
+    return town.job(slug)
+
+
+def write(town, job: str, kind: str, attempt: int = 0, step: str = "", **data):
+    step = step or {"attempt.started": "start"}.get(kind, f"test-{kind}-{attempt}")
+    town.ports.store.record(NewEvent(subject=job, attempt=attempt, step=step, kind=kind, data=data))
+
+
+@pytest.fixture
+def cards(world, town):
+    """A town with these cards dispatched, and their trees made."""
+
+    def make(*slugs: str, extra: str = BUDGET):
+        for slug in slugs:
+            world.card(slug, extra=extra)
+        world.write("tasks/caps.txt", "vertical-slice 9\n")
+        world.push()
+        made = town()
+        made.dispatch(*slugs)
+        return made
+
+    return make
+
+
+def test_a_retry_needs_a_new_hypothesis_that_is_worth_its_cost(cards):
+    town = cards("words", "dear", "b", "c", "rare")
+    waiting(town, "words", "agent-failed")
+    assert decide.retry(town.ports, "words", "The port was taken.", "ana").state is State.ISOLATED
+    waiting(town, "words", "agent-failed")
+    for again in ("the port was taken", "The  port, was TAKEN!", "...", " "):
+        with pytest.raises(Refused) as refused:
+            decide.retry(town.ports, "words", again, "ana")
+        assert refused.value.refusal.rule == "hypothesis"
+    assert decide.retry(town.ports, "words", "The lock was taken.", "ana").state is State.ISOLATED
+
+    waiting(town, "dear", "agent-failed", usd=2.5)
+    for way in (decide.retry, decide.answer):
+        with pytest.raises(Refused) as refused:
+            way(town.ports, "dear", "Look at the lock.", "ana")
+        assert refused.value.refusal.rule == "not-worth"
+        assert "$2.50, and $1.50 is left" in refused.value.refusal.what
+    assert town.job("dear").state is State.WAITING
+    job = decide.retry(town.ports, "dear", "Look at the lock.", "ana", even_so=True)
+    (event,) = [each for each in town.ports.store.events(job.id) if each.kind == "job.retry"]
+    assert (event.actor, event.data["expected"]["cost"]) == ("ana", 2.5)
+    assert "is left" in event.data["expected"]["even_so"]
+
+    for slug in ("b", "c"):
+        waiting(town, slug, "agent-failed", usd=1.0)
+        decide.retry(town.ports, slug, "Look at the lock.", "ana")
+        waiting(town, slug, "agent-failed", usd=1.0)
+        decide.abandon(town.ports, slug, "ana", "hopeless")
+    waiting(town, "rare", "agent-failed", usd=1.5)
+    with pytest.raises(Refused, match="lands in 25% of such jobs"):
+        decide.retry(town.ports, "rare", "Look at the lock.", "ana")
+
+
+def test_what_was_never_tried_goes_on_and_a_spent_budget_only_when_it_is_raised(cards, world):
+    town = cards("a", "b")
+    waiting(town, "a", "budget", usd=4.2)
+    with pytest.raises(Misuse, match="waits for an answer"):
+        decide.resume(town.ports, "a", "ana")
+    for text, error in (("usd=4", Refused), ("usd=4.1", Refused), ("tokens=400k", Misuse), ("4", Misuse)):
+        with pytest.raises(error):
+            raising.raise_budget(town.ports, "a", text, "ana")
+    assert town.job("a").state is State.WAITING
+    job = raising.raise_budget(town.ports, "a", "usd=8", "ana")
+    assert (job.state, job.raised, job.hypotheses) == (State.ISOLATED, {"usd": 8.0}, ())
+    inside = {**world.env, "INTERLOCK_JOB": job.id}
+    for words in (("--raise", "usd=99"), ("--permit", "once"), ("--deny",)):
+        done = world.start(("decide", "a", *words), world.repo, inside)
+        assert (done.returncode, "inside a task" in done.stderr) == (1, True), done.stderr
+
+    for rule in ("api-rate", "api-network", "api-quota", "api-overload", "api-auth"):
+        waiting(town, "b", rule)
+        assert decide.resume(town.ports, "b", "ana").state is State.ISOLATED
+    waiting(town, "b", "budget", what="The agent's money is spent. usd 9 for all work of a day.")
+    assert decide.resume(town.ports, "b", "ana").state is State.ISOLATED, "Another day has another limit."
+    for rule in ("turn-limit", "startup-limit", "denied", "no-end", "no-pack", "phase-wrote", "api-context"):
+        waiting(town, "b", rule)
+        with pytest.raises(Misuse):
+            decide.resume(town.ports, "b", "ana")
+        decide.retry(town.ports, "b", f"Because of {rule}.", "ana")
+
+
+def test_a_test_plan_is_accepted_or_written_anew(cards):
+    town = cards("a", "b")
+    for slug in "ab":
+        for number, phase in enumerate(("plan", "test-plan"), 1):
+            write(town, town.job(slug).id, "attempt.started", number, phase=phase)
+            write(town, town.job(slug).id, "attempt.phased", number)
+        waiting(town, slug, "test-plan", phase="review-tests", what="The review objects: no edge case.")
+    accepted = decide.accept(town.ports, "a", "ana")
+    assert (accepted.state, accepted.phases) == (State.ISOLATED, ("plan", "test-plan", "review-tests"))
+    assert accepted.waivers == {"test-plan": "ana"}
+    anew = decide.answer(town.ports, "b", "Test the empty list.", "ana")
+    assert tuple(anew.phases) == ("plan",)
+    assert "Decided by ana: Test the empty list." in anew.hypotheses[-1]
+
+
+ASKED = {
+    "type": "interlock.asked",
+    "id": "p1",
+    "what": "execute: rm -rf build",
+    "choices": [
+        {"id": "once", "label": "Allow once", "allows": True},
+        {"id": "no", "label": "Reject", "allows": False},
+    ],
+}
+
+
+def asking(town, slug: str):
+    """A job whose agent runs and waits for a permission, as its stream says."""
+    job = waiting(town, slug, "", agent="acp")
+    folder = town.ports.records.attempt(job.id, job.attempt)
+    (folder / "output.log").write_text(json.dumps(ASKED) + "\n")
+    (folder / "plan.json").write_text(json.dumps({"use": "acp"}))
+    return job, folder
+
+
+class Alive:
+    """Runners of which all are alive."""
+
+    def alive(self, _):
+        return True
+
+
+def test_a_live_agent_gets_its_permission_and_goes_on_where_it_is(cards):
+    town = cards("a")
+    _, folder = asking(town, "a")
+    now = status(replace(town.ports, runs=Alive()))
+    (item,) = now.asked
+    assert (item["kind"], item["what"]) == ("permission", "The agent waits for a permission: execute: rm -rf build")
+    assert [each["label"] for each in item["options"]] == ["Allow once", "Reject", "refuse it"]
+    assert item["options"][0]["command"] == "interlock decide a --request=p1 --permit=once"
+    with pytest.raises(Misuse, match="does not offer"):
+        permit.permit(town.ports, "a", "always", "ana")
+    with pytest.raises(Misuse, match="does not wait for p9"):
+        permit.permit(town.ports, "a", "once", "ana", request="p9")
+    permit.permit(town.ports, "a", permit.DENY, "ana")
+    answer = json.loads((folder / "answers" / "p1.json").read_text())
+    assert (answer["choice"], answer["by"]) == ("no", "ana")
+    with pytest.raises(Misuse, match="already"):
+        permit.permit(town.ports, "a", "Allow once", "ben")
+    assert town.job("a").state is State.RUNNING
+
+
+def test_everything_that_waits_is_in_one_list_and_nothing_is_answered_by_default(cards):
+    slugs = ("asks", "paths", "money", "plan", "loop", "limit", "key", "perm")
+    town = cards(*slugs)
+    waiting(town, "asks", "agent-stopped", detail={"question": "Which?", "options": ["keep it", "drop it"]})
+    waiting(town, "paths", "agent-stopped", detail={"paths": ["src/b.py"]})
+    waiting(town, "money", "budget", usd=4.0)
+    waiting(town, "plan", "test-plan", phase="review-tests")
+    waiting(town, "loop", "loop-stuck", detail={"owner": "@eve"})
+    waiting(town, "limit", "turn-limit")
+    waiting(town, "key", "api-auth")
+    asking(town, "perm")
+    ports = replace(town.ports, runs=Alive())
+    items = {item["slug"]: item for item in status(ports).asked}
+    kinds = {slug: item["kind"] for slug, item in items.items()}
+    assert kinds == {
+        "asks": "question",
+        "paths": "scope",
+        "money": "budget",
+        "plan": "test-plan",
+        "loop": "loop",
+        "limit": "stop",
+        "key": "stop",
+        "perm": "permission",
+    }
+    assert items["loop"]["owner"] == "@eve"
+    assert all(item["age"] >= 0 and item["options"] for item in items.values())
+    commands = {slug: [each["command"] for each in item["options"]] for slug, item in items.items()}
+    assert commands["asks"][:2] == ["interlock decide asks 'keep it'", "interlock decide asks 'drop it'"]
+    assert commands["plan"][0] == "interlock decide plan --accept"
+    assert commands["money"][0] == "interlock decide money --raise usd=N"
+    assert commands["key"][0] == "interlock resume key"
+    before = [(job.id, job.rev) for job in town.ports.store.jobs()]
+    for _ in range(3):
+        status(ports)
+        morning(ports, 3600)
+    write(town, town.job("perm").id, "attempt.ended", 1, ask="", rule="cancelled", what="Stopped.")
+    town.run()
+    after = [(job.id, job.rev) for job in town.ports.store.jobs() if job.slug != "perm"]
+    assert after == [each for each in before if each[0] != town.job("perm").id], "Nothing moved."
+
+
+def test_the_morning_says_what_failed_with_its_log_and_which_decision_is_missing(cards):
+    town = cards("asks", "broken", "closed", "runs")
+    waiting(town, "asks", "agent-stopped", usd=0.5, detail={"question": "Which?", "options": ["keep it"]})
+    waiting(town, "broken", "agent-failed", detail={"tail": "\n".join(map(str, range(30)))})
+    waiting(town, "closed", "agent-failed")
+    decide.abandon(town.ports, "closed", "ana", "not needed")
+    found = morning(town.ports, 3600)
+    assert [row["slug"] for row in found.escalated] == ["asks"]
+    assert [row["slug"] for row in found.failed] == ["broken", "closed"]
+    assert [row["slug"] for row in found.running] == ["runs"]
+    broken = found.failed[0]
+    assert broken["tail"].splitlines() == [str(number) for number in range(20, 30)]
+    assert broken["log"].endswith("attempts/1/output.log")
+    assert (found.totals.tokens, found.totals.usd, found.totals.attempts, found.totals.unknown) == (1000, 0.5, 3, 2)
+    assert (found.first or {})["slug"] == "asks"
+    later = morning(replace(town.ports, clock=Later()), 3600)
+    assert [row["slug"] for row in later.failed] == ["broken"], "What still waits is told; what was closed is over."
+    assert later.totals.attempts == 0
+
+
+class Later:
+    """The clock of the day after."""
+
+    def now(self):
+        import time
+
+        return time.time() + 86_400
