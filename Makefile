@@ -12,7 +12,7 @@ export UV_SYSTEM_CERTS ?= 1
 export UV_COMPILE_BYTECODE ?= 1
 export UV_PYTHON_DOWNLOADS ?= never
 export UV_PROJECT_ENVIRONMENT := .venv
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 # Started by root, the environment is made with a Python that other users can read: databases and agents run as them.
 PYTHON ?= $(shell new='import sys; sys.exit(sys.version_info < (3, 11))'; \

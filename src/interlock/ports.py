@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 from interlock.core.agent.adapter import Capabilities
-from interlock.core.agent.gateway import ModelGateway
+from interlock.core.agent.gateway import ModelGateway, Reached
+from interlock.core.agent.outcome import How
 from interlock.core.agent.outcome import Outcome as AgentOutcome
 from interlock.core.agent.seen import Seen, Summary
 from interlock.core.agent.usage import Price, Usage
@@ -298,6 +299,10 @@ class Store(Protocol):
 
     def event(self, subject: str, attempt: int, step: str) -> Event | None: ...
     def events(self, subject: str | None = None, *, after: int = 0) -> tuple[Event, ...]: ...
+    def attempts(self, *, since: float, until: float | None = None) -> tuple[Event, ...]:
+        """Start and end of every attempt that started in that time, in their order; of jobs, and of runs that belong to none."""
+        ...
+
     def add_evidence(self, evidence: Evidence) -> int: ...
     def evidence(self, subject: str, *, commit: str | None = None) -> tuple[tuple[int, Evidence], ...]: ...
     def cached_run(self, key: str) -> CheckRun | None: ...
@@ -317,7 +322,10 @@ class Store(Protocol):
 
     def landings(self) -> tuple[LandingRow, ...]: ...
     def changes(self, *, open_only: bool = True) -> tuple[ChangeRow, ...]: ...
-    def approve(self, job: str, commit: str, by: str) -> None: ...
+    def approve(self, job: str, commit: str, by: str, *, text: str = "") -> None:
+        """Keep that a person approved a commit of a job, once; ``text`` says it in words."""
+        ...
+
     def approvals(self, job: str) -> tuple[Approval, ...]: ...
     def close(self) -> None: ...
 
@@ -485,7 +493,8 @@ class Launch:
     ``startup`` is for the first byte; ``ends`` are values of ``type`` in JSON lines of its output after which it has
     ``after_end`` seconds to leave.  ``gateway`` is served for it outside of the sandbox.  ``split`` keeps what
     it writes to standard error in a file of its own.  ``watched`` are trees that it must leave alone: they are compared
-    before and after, where no wall keeps it out.
+    before and after, where no wall keeps it out.  ``tied`` ends it when the process that called ``run`` dies: nobody
+    would come back for it.
     """
 
     argv: tuple[str, ...]
@@ -502,6 +511,7 @@ class Launch:
     gateway: ModelGateway | None = None
     split: bool = False
     watched: tuple[Path, ...] = ()
+    tied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -585,6 +595,10 @@ class Secrets(Protocol):
         """The value.  Raises Refused (secret) when the source does not give it."""
         ...
 
+    def check(self, secret: Secret) -> None:
+        """Look whether the source is there, without its value; a command is not run.  Raises Refused (secret)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
@@ -592,23 +606,11 @@ class End:
 
     ``how``: ``exited`` by itself, ``signalled``, one of the limits, ``budget`` when its gateway refused a
     call, ``ended`` when it had said its last and did not leave, ``cancelled``, ``stopped`` through interlock-task, ``failed-to-start``, or ``interrupted`` when its runner
-    died with it.  ``budget`` says which limit that was; ``leaked`` names what changed meanwhile in the launch's
+    died with it.  ``budget`` says which limit that was, ``reached`` says it as data; ``leaked`` names what changed meanwhile in the launch's
     ``watched`` trees, by whomever.
     """
 
-    how: Literal[
-        "exited",
-        "signalled",
-        "wall-limit",
-        "idle-limit",
-        "startup-limit",
-        "budget",
-        "ended",
-        "cancelled",
-        "stopped",
-        "failed-to-start",
-        "interrupted",
-    ]
+    how: How
     exit_code: int | None
     seconds: float
     tail: str
@@ -616,6 +618,7 @@ class End:
     namespace: bool = False
     message: str = ""
     budget: str = ""
+    reached: Reached | None = None
     leaked: tuple[str, ...] = ()
 
 
@@ -648,7 +651,6 @@ class Assignment:
     room: Room
     env: Mapping[str, str]
     folder: Path
-    phase: str = "implement"
     writable: bool = True
     gateway: ModelGateway | None = None
     login: Login | None = None
@@ -681,8 +683,14 @@ class Agents(Protocol):
         """How to start the run; writes prompt, HOME and tools into the attempt's folder.  Raises Refused (no-agent, login)."""
         ...
 
-    def read(self, use: str, folder: Path, end: End, *, before: Usage, usd_before: float | None) -> Reading:
-        """What the run of a folder said, from its record; the totals before are of a session that it resumed."""
+    def read(
+        self, use: str, folder: Path, end: End, *, before: Usage, usd_before: float | None, resumed: str = ""
+    ) -> Reading:
+        """What the run of a folder said, from its record; the totals before are of the session ``resumed``."""
+        ...
+
+    def has_session(self, use: str, folder: Path) -> bool:
+        """Whether the HOME of a run's folder still holds a session of its client, for another run to go on with."""
         ...
 
     def watch(self, use: str, folder: Path) -> Summary:
@@ -699,6 +707,13 @@ class Agents(Protocol):
 
     def tidy(self, folder: Path, tree: Path) -> tuple[str, ...]:
         """Take away the empty folders that the client's own sandbox left in a tree; gives their names."""
+        ...
+
+    def forget(self, folder: Path) -> tuple[str, ...]:
+        """Take away the credentials of a subscription that a run had, which has ended; gives what could not be removed.
+
+        Idempotent; does nothing for a run that had none.
+        """
         ...
 
     def tools(self, room: Room, env: Mapping[str, str], folder: Path) -> tuple[Room, dict[str, str]]:
@@ -754,10 +769,23 @@ class Message:
     at: float
 
 
+class Ledger(TypedDict):
+    """What a gateway summed up for one attempt: tokens, dollars, calls, and how many of them had no price."""
+
+    tokens: int
+    usd: float
+    calls: int
+    unpriced: int
+
+
 class Records(Protocol):
     """The files of the job records."""
 
     def job(self, job: str) -> Path: ...
+    def names(self, prefix: str) -> tuple[str, ...]:
+        """What has a record, by the beginning of its name, in order."""
+        ...
+
     def attempt(self, job: str, number: int) -> Path: ...
     def spool(self, job: str) -> Path: ...
     def shared(self, job: str, name: str) -> Path:
@@ -775,6 +803,10 @@ class Records(Protocol):
 
     def ledgers(self) -> Path:
         """The folder in which the running totals of all attempts of this repository are."""
+        ...
+
+    def ledger(self, job: str, attempt: int) -> Ledger | None:
+        """What the gateway of an attempt summed up; holds calls too that ``calls`` has no room for."""
         ...
 
     def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:

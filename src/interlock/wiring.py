@@ -43,6 +43,13 @@ def contract_files() -> ContractFiles:
     return ContractFilesReader(agents=agent_names())
 
 
+def known_agents() -> tuple[str, ...]:
+    """Names that ``agent.use`` and ``--agent`` may have, told without loading an adapter."""
+    from interlock.adapters.agents.names import agent_names
+
+    return agent_names()
+
+
 def open_repo(path: Path | None = None) -> Repo:
     """The repository around a folder.  Raises Misuse where there is none."""
     from interlock.adapters.git.repo import GitRepo
@@ -55,6 +62,11 @@ def open_reader(path: Path | None = None) -> Reader:
     from interlock.adapters.git.repo import open_reader as open_at
 
     return open_at(path or Path.cwd())
+
+
+def has_record(repo: Repo) -> bool:
+    """Whether there is a history to ask; opening one would make it."""
+    return "INTERLOCK_STORE" in os.environ or (repo.common_dir / "interlock" / "store.sqlite3").exists()
 
 
 def store_url(repo: Repo) -> str:
@@ -81,6 +93,7 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     from interlock.adapters.services import HostServices
     from interlock.adapters.store import SqlStore
     from interlock.host.attempts import HostRuns
+    from interlock.host.logins import locks_folder
     from interlock.host.sandbox.identity import default_user
 
     repo = GitRepo.open(path or Path.cwd())
@@ -95,7 +108,7 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         workspaces=workspaces,
         databases=kinds(default_user()),
         runs=HostRuns(),
-        agents=KnownAgents(folder / "locks"),
+        agents=KnownAgents(locks_folder()),
         prices=KnownPrices(partial(_own_prices, repo)),
         checks=CheckRunner(),
         commands=HostCommands(),

@@ -1,4 +1,4 @@
-"""A card of an ACP agent from dispatch to the default branch, with the permission that a person gives on the way."""
+"""A card of an ACP agent behind walls from dispatch to the default branch, with the permission that a person gives on the way."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from interlock.testing.acp_agent import command
 from interlock.testing.world import World
 
 
-@pytest.mark.parametrize("level", ["worktree", pytest.param("sealed", marks=needs_sandbox)])
-def test_a_permitted_edit_lands(tmp_path: Path, level: str) -> None:
-    world = World.make(tmp_path / "world", level=level)
+@needs_sandbox
+@pytest.mark.long
+def test_a_permitted_edit_lands_behind_walls(tmp_path: Path) -> None:
+    world = World.make(tmp_path / "world", level="sealed")
     script = {"steps": [{"edit": "a/new.txt", "text": "done\n", "ask": True}, {"say": "All done."}]}
     world.card("a", checks=("test -f a/new.txt",))
     card = world.repo / "tasks" / "a.yaml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -137,18 +138,33 @@ def test_problems_are_handed_back_until_a_person_can_accept(world: World, tmp_pa
     assert (overlap["rule"], [each["kind"] for each in overlap["problems"]]) == ("proposal", ["overlap"])
 
 
+def test_a_proposal_that_is_there_is_written_out_to_be_mended(world: World, tmp_path: Path) -> None:
+    hand_in(world, 1, card("one", "[src/one/**]"))
+    shown = world.cli("card", "split", "docs/plan.md", "--as", "eve").stdout
+    accept = shown.splitlines()[-1].removeprefix("next: interlock ")
+    assert accept.endswith("--owner @eve")
+    name = accept.split()[2]
+    target = tmp_path / "out"
+    told = world.cli("card", "accept", name, "--into", str(target)).stdout
+    assert told.splitlines()[-1] == f"next: interlock card accept {target}"
+    assert [path.name for path in target.iterdir()] == ["one.yaml"]
+    assert not (world.repo / "tasks/one.yaml").exists(), "Nothing is accepted by that."
+    assert world.ask("card", "accept", name, "--into", str(target), code=2)["code"] == "misuse"
+    world.cli(*accept.split())
+    assert (world.repo / "tasks/one.yaml").exists()
+    (world.repo / "tasks/one.yaml").unlink()
+
+
 def test_repair_is_bounded_and_what_is_left_is_shown(world: World) -> None:
-    for number in (1, 2, 3, 4):
+    """The first run hands in nothing at all, which proposes nothing."""
+    for number in (2, 3, 4):
         hand_in(world, number, card("one", "[src/one/**]", klass="none"))
     shown = world.cli("card", "split", "docs/plan.md", code=1).stdout
-    assert len(handed_in(world)) == 3
+    _first, second, _third = handed_in(world)
+    assert "There is no card in what was handed in." in second
     assert "The class none is not known." in shown
-    assert "not ready" in shown
-
-
-def test_an_agent_that_hands_in_nothing_proposes_nothing(world: World) -> None:
-    found = world.ask("card", "split", "docs/plan.md", code=1)
-    assert [each["what"] for each in found["problems"]] == ["There is no card in what was handed in."]
+    assert "not ready: mend the cards" in shown
+    assert re.search(r"next: interlock card accept split-(\w+) --into cards-\1$", shown)
 
 
 def test_an_agent_that_asks_is_refused_with_its_question(world: World) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from interlock.cli.main import cli
 from interlock.testing.world import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md"
@@ -51,7 +54,7 @@ def test_answers_hold_what_the_reference_promises(tmp_path: Path) -> None:
 
 def check_contract(world: World) -> None:
     checked = ask(world, "card", "check", code=1)
-    holds(checked, "ready", "problems", "overlaps", "order")
+    holds(checked, "source", "ready", "problems", "overlaps", "order", "skipped", "abandoned")
     assert checked["ready"] is False
     holds(checked["overlaps"][0], "a", "b", "kind", "path", "fix")
     assert checked["overlaps"][0]["kind"] == "write-write"
@@ -94,7 +97,7 @@ def check_run(world: World) -> None:
 
 def check_gates(world: World) -> None:
     verified = ask(world, "verify", "good")
-    holds(verified, "verified", "tree", "commit", "checks")
+    holds(verified, "verified", "tree", "commit", "violations", "checks")
     holds(verified["checks"][0], *CHECK)
     assert verified["checks"][0]["tests"] is None
     scope = ask(world, "scope", "bad", "--base", "origin/main", "--head", "agent/bad", code=1)
@@ -110,7 +113,8 @@ def check_train(world: World) -> None:
     holds(train, "number", "phase", "members", "waits_for", "runs", "landed")
     holds(train["members"][0], "slug", "state", "tested_with", "owner")
     assert train["waits_for"] == ["@ana"]
-    ask(world, "sign-off", "--as", "@ana")
+    signed = ask(world, "sign-off", "--as", "@ana")
+    holds(signed, "train", "phase", "candidate", "waits_for")
     ask(world, "run")
     landed = ask(world, "train", "show")["landed"][0]
     holds(landed, "slug", "commit", "tree", "tested_tree", "train", "at")
@@ -127,3 +131,28 @@ def test_every_key_that_is_checked_here_is_on_the_page() -> None:
     """The page and this test cannot part silently: what the test demands has to be promised."""
     promised = set(re.findall(r"\w+", PAGE.read_text(encoding="utf-8")))
     assert CHECK | REFUSAL | PROBLEM | QUESTION <= promised
+
+
+def test_every_command_has_its_shape_on_the_page() -> None:
+    """A shape that is promised to be stable has to stand somewhere; what takes no --json is said as well."""
+    page = PAGE.read_text(encoding="utf-8")
+    missing = [name for name in every_command(cli, "interlock") if not re.search(rf"`(interlock )?{name}[ `]", page)]
+    assert not missing
+
+
+def every_command(command: click.Command, name: str) -> list[str]:
+    """The full names of all commands, without the program's own."""
+    if not isinstance(command, click.Group):
+        return [name.removeprefix("interlock ")]
+    context = click.Context(command)
+    found = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+    return [full for each, inner in found if inner is not None for full in every_command(inner, f"{name} {each}")]
+
+
+def test_the_protocol_of_a_manager_takes_no_json_and_no_place_without_a_repository(tmp_path: Path) -> None:
+    env = {name: os.environ[name] for name in ("PATH",)} | {"HOME": str(tmp_path)}
+    for words, says in ((("mcp",), "repository"), (("mcp", "--json"), "the protocol")):
+        done = World.start(words, tmp_path, env)
+        assert (done.returncode, says in done.stdout + done.stderr) == (2, True), done
+    done = World.start(("policy", "rules", "--agent", "nope", "--json"), tmp_path, env)
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (2, "no-agent")

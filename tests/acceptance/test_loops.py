@@ -35,9 +35,9 @@ def test_no_update_is_lost():
     rng = random.Random(int(os.environ.get("INTERLOCK_SEED", "0")) + 4)
     assert add_all((1, 2, 3), rng) == 6
 """
-# It looks whether it was told the seed that failed, then mends half of it, and all of it once a round has failed.
+# It looks whether it was told the seed that failed and the end of its log, then mends half of it, and all of it once a round has failed.
 AGENT = (
-    'grep -q "INTERLOCK_SEED=" "$INTERLOCK_PROMPT_FILE" && '
+    'grep -q "INTERLOCK_SEED=" "$INTERLOCK_PROMPT_FILE" && grep -q "^E .*assert" "$INTERLOCK_PROMPT_FILE" && '
     'if [ "$INTERLOCK_ATTEMPT_NUMBER" = 1 ]; then lost=0.1; else lost=0.0; fi && '
     'sed -i "s/^LOST = .*/LOST = $lost/" counter.py'
 )
@@ -54,9 +54,10 @@ def test_the_night_is_boring_in_the_morning(tmp_path):
     world = World.make(tmp_path / "w")
     world.write("counter.py", COUNTER)
     world.write("test_counter.py", TEST)
-    world.write("steady.py", "assert True\n")
+    world.write("steady.py", "GOOD = True\n")
+    world.write("check_steady.py", "import steady\nassert steady.GOOD\n")
     world.card("flaky", owns='["counter.py"]', command=AGENT, extra=LOOP.format(gate=GATE, within=20))
-    steady = LOOP.format(gate=f"{sys.executable} steady.py", within=3)
+    steady = LOOP.format(gate=f"{sys.executable} check_steady.py", within=3)
     world.card("steady", owns='["steady.py"]', command="echo >> steady.py", extra=steady)
     world.push()
     world.cli("dispatch", "flaky", "steady")

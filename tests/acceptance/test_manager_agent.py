@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.types import CallToolResult, Implementation
 
 from interlock.mcp import tools
 from interlock.testing.world import World
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
 
 FORBIDDEN = [
     "merge",
@@ -112,6 +113,9 @@ def ageless(shape: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_manager_checks_dispatches_follows_and_stops_and_cannot_do_more(tmp_path: Path) -> None:
     world = World.make(tmp_path / "world", caps="vertical-slice 1\ntests 5\nbug-fix 5\nmigration 1\ncross-cutting 1\n")
+    from mcp import Client, StdioServerParameters  # here: it takes a second, and every worker collects this file
+    from mcp.types import Implementation
+
     world.card("a")
     world.card("b")
     world.push()
@@ -139,7 +143,12 @@ def test_a_manager_checks_dispatches_follows_and_stops_and_cannot_do_more(tmp_pa
             assert text_of(unknown)["code"] == "misuse"
             assert (await ask("show", slug="nothing"))["code"] == "misuse"
             stopped = await ask("cancel", slug="a", reason="wrong plan")
-            assert stopped["slug"] == "a"
+            assert (stopped["slug"], stopped["state"]) == ("a", "waiting")
+            again = await ask("cancel", slug="a", reason="and that is all")
+            assert (again["refusal"]["rule"], again["refusal"]["holders"]) == (
+                "approval",
+                [world.ask("inbox", code=1)["needs_a_person"][0]["owner"]],
+            )
             assert ageless(await ask("status")) == ageless(world.ask("status"))
             shown = await ask("show", slug="a")
             assert shown == world.ask("show", "a")

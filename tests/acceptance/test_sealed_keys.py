@@ -59,6 +59,7 @@ def test_an_agent_finds_no_key_and_a_spent_budget_ends_the_one_that_loops(tmp_pa
     shown = world.ask("show", "looper")
     assert shown["waiting"]["rule"] == "budget", shown
     assert "usd 0.004 for the job" in shown["waiting"]["what"]
+    assert "Raise it for this job" in shown["waiting"]["ask"]
     used = {row["name"]: row for row in world.ask("usage", "--by", "model")["rows"]}
     assert used["cheap"]["calls"] == 5
     assert used["cheap"]["usd"] == pytest.approx(0.0075)

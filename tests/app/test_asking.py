@@ -8,7 +8,7 @@ import pytest
 
 from interlock.app.asking import options_of, permission_options
 from interlock.cli.main import cli
-from interlock.cli.ways import way_on
+from interlock.cli.ways import next_of, way_on
 from interlock.core.agent.seen import Asked, Choice
 from interlock.core.rules import RULES
 
@@ -17,6 +17,11 @@ DETAILS: tuple[dict[str, object], ...] = (
     {"holders": ["deploy"]},
     {"options": ["it's fine", "drop; it", "--accept"], "question": "Which?"},
     {"paths": ["src/a b.py"]},
+    {"reached": {"scope": "attempt", "unit": "usd"}},
+    {"reached": {"scope": "job", "unit": "tokens"}},
+    {"reached": {"scope": "class", "unit": "usd"}},
+    {"reached": {"scope": "day", "unit": "usd"}},
+    {"reached": {"scope": "job", "unit": "usd", "priced": False}, "unit": "tokens"},
 )
 
 
@@ -42,10 +47,32 @@ def test_what_an_agent_asks_is_not_answered_for_anybody() -> None:
     assert hostile.command == "interlock decide a -- --abandon", "An agent's words are no option of ours."
 
 
+def test_the_careful_answer_is_first_and_what_allows_most_is_last() -> None:
+    said = (
+        ("y", "Always allow", True),
+        ("o", "Allow", True),
+        ("nn", "Never, always refuse", False),
+        ("n", "No", False),
+    )
+    asked = Asked(id="p1", what="run", choices=tuple(Choice(id=i, label=t, allows=a) for i, t, a in said))
+    options = permission_options("a", asked)
+    assert [each.label for each in options] == ["No", "Never, always refuse", "refuse it", "Allow", "Always allow"]
+    for rule in ("test-plan", "tests-removed", "tests-skipped", "file-overlap"):
+        assert "--accept" not in options_of("a", rule, {})[0].command
+    item = {"kind": "permission", "slug": "a", "options": [each.as_json() for each in options]}
+    assert next_of(item) == "interlock decide a --request=p1 --permit=n"
+
+
+def test_a_raise_is_shown_with_the_figure_that_would_do() -> None:
+    detail = {"reached": {"scope": "attempt", "unit": "usd"}, "raise_to": {"attempt.usd": "2.5", "tokens": "9000"}}
+    assert options_of("a", "budget", detail)[1].command == "interlock decide a --raise attempt.usd=2.5"
+    assert options_of("a", "not-worth", detail)[0].command == "interlock decide a --raise tokens=9000"
+
+
 def test_a_choice_of_an_agent_is_no_option_of_ours_either() -> None:
     asked = Asked(id="p1", what="run", choices=(Choice(id="--abandon", label="Yes", allows=True),))
     command = cli.get_command(None, "decide")  # type: ignore[arg-type]
     assert command is not None
-    _, _, *words = shlex.split(permission_options("a", asked)[0].command)
+    _, _, *words = shlex.split(permission_options("a", asked)[1].command)
     context = command.make_context("decide", words)
     assert (context.params["permit"], context.params["abandon"]) == ("--abandon", False)

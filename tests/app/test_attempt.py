@@ -116,7 +116,7 @@ def test_ai_02_without_its_tree_an_attempt_starts_no_agent(world, town, waiting_
     assert not Folder(folder).was_started()
 
 
-@pytest.mark.parametrize("way", ["vanished", "emptied"])
+@pytest.mark.parametrize("way", [pytest.param("vanished", marks=pytest.mark.long), "emptied"])
 def test_ai_02_between_two_attempts_the_job_waits_and_resume_makes_the_tree_again(world, town, way):
     world.card("a", command=f"pwd >> {world.root}/where; test -e {world.root}/go && mkdir -p a && echo x > a/x")
     world.push()

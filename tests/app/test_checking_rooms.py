@@ -56,6 +56,7 @@ def test_a_row_that_the_agent_left_in_its_database_is_not_there_for_its_checks(w
     assert town().rule("a") == "check-failed"
 
 
+@pytest.mark.long
 def test_members_with_different_databases_land_in_different_trains(world, town, databases):
     for slug, name, table in (("a", "app", "t"), ("b", "other", "o")):
         check = python(COUNT.format(table=table, wanted=0))
@@ -72,13 +73,12 @@ def test_members_with_different_databases_land_in_different_trains(world, town, 
 def test_a_secret_of_a_card_is_there_in_the_train_as_well(world, town, monkeypatch):
     monkeypatch.setenv("TOKEN_SOURCE", "s3cret-value")
     world.write("interlock.yaml", TRAIN + "secrets: {TOKEN: {variable: TOKEN_SOURCE}}\n")
-    for slug in ("a", "b"):
-        command = f'mkdir -p {slug} && echo x > {slug}/x && echo "$TOKEN"'
-        world.card(slug, command=command, checks=('test "${#TOKEN}" = 12',), extra="needs: {secrets: [TOKEN]}\n")
+    command = 'mkdir -p a && echo x > a/x && echo "$TOKEN"'
+    world.card("a", command=command, checks=('test "${#TOKEN}" = 12',), extra="needs: {secrets: [TOKEN]}\n")
     world.push()
-    town().dispatch("a", "b")
+    town().dispatch("a")
     town().run()
-    assert {town().job(slug).state for slug in ("a", "b")} == {State.LANDED}
+    assert town().job("a").state is State.LANDED
     everything = [path for path in (world.repo / ".git/interlock").rglob("*") if path.is_file() and path.stat().st_size]
     leaks = [path.name for path in everything if b"s3cret-value" in path.read_bytes()]
     assert leaks == []
@@ -120,10 +120,10 @@ def test_a_train_runs_at_the_strictest_level_of_its_members(world, town):
 
 
 def test_clean_goes_on_with_a_broken_policy_and_releases_what_it_was_made_by(world, town, databases):
-    world.card("a", command="mkdir -p a && echo x > a/x", extra="needs: {database: app}\n")
+    world.card("a", extra="needs: {database: app}\n")
     world.push()
     town().dispatch("a")
-    town().run()
+    decide.abandon(town().ports, "a", "ana", "not now")
     file = next((world.repo / ".git/interlock/jobs").glob("*/data/**/*.sqlite3"))
     world.git("pull", "-q", "--rebase", "origin", "HEAD")
     world.write("interlock.yaml", "train: [\n")

@@ -21,18 +21,37 @@ DYING = Path(__file__).with_name("dying.py")
 MOST = 60
 
 
-@pytest.fixture
-def landed(world, town):
-    """A task that landed, with files in its tree that no commit holds."""
+def dispatched(world, town) -> Path:
+    """The tree of a task that has just been dispatched."""
     world.write(".gitignore", "*.cache\n.agent-env\n")
     world.card("a", command="mkdir -p a && echo x > a/new.txt")
     world.push()
     town().dispatch("a")
-    town().run()
-    tree = Path(town().job("a").workspace)
+    return Path(town().job("a").workspace)
+
+
+def uncommitted(tree: Path) -> Path:
+    """The same tree with files in it that no commit holds."""
+    (tree / "a").mkdir(exist_ok=True)
     (tree / "a" / "notes.txt").write_text("not committed\n")
     (tree / "big.cache").write_text("ignored\n")
     return tree
+
+
+@pytest.fixture
+def landed(world, town):
+    """A task that landed, with files in its tree that no commit holds."""
+    tree = dispatched(world, town)
+    town().run()
+    return uncommitted(tree)
+
+
+@pytest.fixture
+def closed(world, town):
+    """A task that was abandoned, with such files: to clean it is the same, and it is quicker made."""
+    tree = dispatched(world, town)
+    decide.abandon(town().ports, "a", "ana", "not now")
+    return uncommitted(tree)
 
 
 def die(world, verb: str, number: int) -> bool:
@@ -125,7 +144,7 @@ def test_a_tree_that_is_half_back_is_not_cleaned(world, town, landed):
     assert whole(landed)
 
 
-def test_cleaned_twice_is_cleaned_once(town, landed):
+def test_cleaned_twice_is_cleaned_once(town, closed):
     first = clean(town().ports, "a", "ana", approve=True)
     events = len(town().ports.store.events(first.job.id))
     again = clean(town().ports, "a", "ana", approve=True)
@@ -133,16 +152,16 @@ def test_cleaned_twice_is_cleaned_once(town, landed):
     assert events == len(town().ports.store.events(first.job.id))
 
 
-def test_work_written_after_a_removal_that_did_not_come_is_in_the_next_snapshot(world, town, landed):
-    with subprocess.Popen(["sleep", "60"], cwd=landed) as living:
+def test_work_written_after_a_removal_that_did_not_come_is_in_the_next_snapshot(world, town, closed):
+    with subprocess.Popen(["sleep", "60"], cwd=closed) as living:
         with pytest.raises(Refused) as refused:
             clean(town().ports, "a", "ana", approve=True)
         living.kill()
     assert "alive" == refused.value.refusal.rule
-    (landed / "a" / "later.txt").write_text("later\n")
+    (closed / "a" / "later.txt").write_text("later\n")
     clean(town().ports, "a", "ana", approve=True)
     restore(town().ports, "a", "ana")
-    assert "later\n" == (landed / "a" / "later.txt").read_text()
+    assert "later\n" == (closed / "a" / "later.txt").read_text()
 
 
 def test_the_tree_of_a_later_job_is_not_taken_for_the_one_of_an_earlier(world, town):
@@ -164,7 +183,7 @@ def test_the_tree_of_a_later_job_is_not_taken_for_the_one_of_an_earlier(world, t
     assert town().ports.workspaces.exists(place_of(second))
 
 
-def test_ports_come_back_with_the_tree_and_stay_claimed(town, landed):
+def test_ports_come_back_with_the_tree_and_stay_claimed(town, closed):
     job = town().job("a")
     clean(town().ports, "a", "ana", approve=True)
     restore(town().ports, "a", "ana")
@@ -176,7 +195,7 @@ def test_ports_come_back_with_the_tree_and_stay_claimed(town, landed):
     assert not [line for line in town().said if "block" in line]
 
 
-def test_ports_that_another_task_has_by_now_are_replaced_and_it_is_said(town, landed):
+def test_ports_that_another_task_has_by_now_are_replaced_and_it_is_said(town, closed):
     before = town().job("a")
     clean(town().ports, "a", "ana", approve=True)
     families = dict(last_view(town().ports).policy.ports)
@@ -185,7 +204,7 @@ def test_ports_that_another_task_has_by_now_are_replaced_and_it_is_said(town, la
     after = town().job("a")
     assert after.block not in (None, before.block)
     assert set(after.ports.values()).isdisjoint(before.ports.values())
-    lines = (landed / ".agent-env").read_text().splitlines()
+    lines = (closed / ".agent-env").read_text().splitlines()
     assert {f"{name}={number}" for name, number in after.ports.items()} <= set(lines)
     assert f"INTERLOCK_BLOCK={after.block}" in lines
     assert [line for line in town().said if f"block {before.block}" in line and f"block {after.block}" in line]
@@ -194,28 +213,28 @@ def test_ports_that_another_task_has_by_now_are_replaced_and_it_is_said(town, la
     assert (after.id,) == held.value.refusal.holders
 
 
-def test_a_restore_that_is_refused_holds_no_ports(world, town, landed):
+def test_a_restore_that_is_refused_holds_no_ports(world, town, closed):
     job = town().job("a")
     clean(town().ports, "a", "ana", approve=True)
-    landed.mkdir()
-    (landed / "mine").touch()
+    closed.mkdir()
+    (closed / "mine").touch()
     with pytest.raises(Refused) as refused:
         restore(town().ports, "a", "ana")
     assert "name-taken" == refused.value.refusal.rule
     families = dict(last_view(town().ports).policy.ports)
     assert job.block == town().ports.blocks.claim("another", families, wanted=job.block)[0]
-    shutil.rmtree(landed)
+    shutil.rmtree(closed)
     restore(town().ports, "a", "ana")
-    assert whole(landed)
+    assert whole(closed)
 
 
-def test_an_environment_file_that_an_agent_made_a_link_is_replaced_and_not_followed(world, town, landed):
+def test_an_environment_file_that_an_agent_made_a_link_is_replaced_and_not_followed(world, town, closed):
     theirs = world.root / "theirs"
     theirs.write_text("mine\n")
-    (landed / ".agent-env").unlink()
-    (landed / ".agent-env").symlink_to(theirs)
+    (closed / ".agent-env").unlink()
+    (closed / ".agent-env").symlink_to(theirs)
     clean(town().ports, "a", "ana", approve=True)
     restore(town().ports, "a", "ana")
     assert "mine\n" == theirs.read_text()
-    assert not (landed / ".agent-env").is_symlink()
-    assert "INTERLOCK_BLOCK=" in (landed / ".agent-env").read_text()
+    assert not (closed / ".agent-env").is_symlink()
+    assert "INTERLOCK_BLOCK=" in (closed / ".agent-env").read_text()

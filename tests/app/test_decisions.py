@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from interlock.app import decide, permit, raising
+from interlock.app.base import last_view
+from interlock.app.ceilings import limits_of
 from interlock.app.morning import morning
+from interlock.app.starting import effective_card
 from interlock.app.status import status
 from interlock.core.agent.usage import Usage
 from interlock.core.job.events import NewEvent
@@ -23,7 +26,8 @@ def waiting(town, slug: str, rule: str, *, usd: float | None = None, phase: str 
     """Have an attempt of a job end by a rule, on the record alone; without a rule it still runs."""
     job = town.job(slug)
     number = job.attempt + 1
-    write(town, job.id, "attempt.started", number, agent=data.pop("agent", "command"), phase=phase)
+    began = {"agent": data.pop("agent", "command"), "approvals": data.pop("approvals", False)}
+    write(town, job.id, "attempt.started", number, phase=phase, **began)
     if rule:
         usage = Usage(output=1000).as_json() if usd is not None else Usage().as_json()
         detail = {"exit_code": 1, **data.pop("detail", {})}
@@ -88,9 +92,14 @@ def test_a_retry_needs_a_new_hypothesis_that_is_worth_its_cost(cards):
 
 def test_what_was_never_tried_goes_on_and_a_spent_budget_only_when_it_is_raised(cards, world):
     town = cards("a", "b")
-    waiting(town, "a", "budget", usd=4.2)
-    with pytest.raises(Misuse, match="waits for an answer"):
+    waiting(town, "a", "budget", usd=4.2, detail=reached("job"))
+    with pytest.raises(Refused, match="waits for an answer") as refused:
         decide.resume(town.ports, "a", "ana")
+    assert refused.value.code == "budget"
+    said = world.cli("decide", "a", "--approve", "deploy", "--as", "ana").stdout.splitlines()
+    assert said[0].startswith("a still waits (budget): ")
+    assert said[-1] == "next: interlock show a", "An approval alone does not let it go on."
+    assert "interlock decide a --raise usd=8.2; " in refused.value.hint, "What is spent, and the limit once more."
     for text, error in (("usd=4", Refused), ("usd=4.1", Refused), ("tokens=400k", Misuse), ("4", Misuse)):
         with pytest.raises(error):
             raising.raise_budget(town.ports, "a", text, "ana")
@@ -105,13 +114,50 @@ def test_what_was_never_tried_goes_on_and_a_spent_budget_only_when_it_is_raised(
     for rule in ("api-rate", "api-network", "api-quota", "api-overload", "api-auth"):
         waiting(town, "b", rule)
         assert decide.resume(town.ports, "b", "ana").state is State.ISOLATED
-    waiting(town, "b", "budget", what="The agent's money is spent. usd 9 for all work of a day.")
+    waiting(town, "b", "budget", detail=reached("day"))
     assert decide.resume(town.ports, "b", "ana").state is State.ISOLATED, "Another day has another limit."
     for rule in ("turn-limit", "startup-limit", "denied", "no-end", "no-pack", "phase-wrote", "api-context"):
         waiting(town, "b", rule)
-        with pytest.raises(Misuse):
+        with pytest.raises(Refused) as refused:
             decide.resume(town.ports, "b", "ana")
+        assert (refused.value.code, refused.value.exit_code) == (rule, 1)
         decide.retry(town.ports, "b", f"Because of {rule}.", "ana")
+
+
+def reached(scope: str, unit: str = "usd", **more) -> dict[str, object]:
+    return {"reached": {"scope": scope, "unit": unit, **more}}
+
+
+def test_each_answer_that_a_spent_limit_offers_is_taken(cards):
+    """Of an attempt's, a job's and a day's limit, and of a model without a price: by its scope, whatever its text says."""
+    town = cards("a", "b", "c", extra="budget: {attempt: {usd: 1}, attempts: 9}\n")
+    waiting(town, "a", "budget", usd=1.0, what="usd 1 for a day at sea", detail=reached("attempt"))
+    (item,) = [each for each in status(town.ports).asked if each["slug"] == "a"]
+    assert [each["command"] for each in item["options"]] == [
+        "interlock retry a --hypothesis TEXT",
+        "interlock decide a --raise attempt.usd=2",
+        "interlock decide a --abandon",
+    ]
+    with pytest.raises(Refused, match="waits for an answer"):
+        decide.resume(town.ports, "a", "ana")
+    for text, error in (("usd=9", Misuse), ("attempt.tokens=1k", Misuse), ("attempt.usd=1", Refused)):
+        with pytest.raises(error):
+            raising.raise_budget(town.ports, "a", text, "ana")
+    assert decide.retry(town.ports, "a", "It read every file.", "ana").state is State.ISOLATED
+    waiting(town, "a", "budget", usd=1.0, detail=reached("attempt"))
+    job = raising.raise_budget(town.ports, "a", "attempt.usd=2.5", "ana")
+    assert (job.state, job.raised) == (State.ISOLATED, {"attempt_usd": 2.5})
+    limits = limits_of(job, effective_card(town.ports, job), last_view(town.ports).policy)
+    assert [each.text for each in limits] == ["usd 2.5 for the attempt"]
+
+    for scope, priced in (("class", True), ("day", True), ("job", False)):
+        waiting(town, "b", "budget", detail=reached(scope, priced=priced))
+        (item,) = [each for each in status(town.ports).asked if each["slug"] == "b"]
+        assert item["options"][0]["command"] == "interlock resume b"
+        assert not any("--raise" in each["command"] for each in item["options"])
+        assert decide.resume(town.ports, "b", "ana").state is State.ISOLATED
+    write(town, town.job("c").id, "job.waits", rule="budget", what="Kept from its start.", detail={})
+    assert decide.resume(town.ports, "c", "ana").state is State.ISOLATED
 
 
 def test_a_test_plan_is_accepted_or_written_anew(cards):
@@ -140,12 +186,11 @@ ASKED = {
 }
 
 
-def asking(town, slug: str):
+def asking(town, slug: str, *, approvals: bool = True):
     """A job whose agent runs and waits for a permission, as its stream says."""
-    job = waiting(town, slug, "", agent="acp")
+    job = waiting(town, slug, "", agent="acp", approvals=approvals)
     folder = town.ports.records.attempt(job.id, job.attempt)
     (folder / "output.log").write_text(json.dumps(ASKED) + "\n")
-    (folder / "plan.json").write_text(json.dumps({"use": "acp"}))
     return job, folder
 
 
@@ -157,13 +202,18 @@ class Alive:
 
 
 def test_a_live_agent_gets_its_permission_and_goes_on_where_it_is(cards):
-    town = cards("a")
+    town = cards("a", "b")
     _, folder = asking(town, "a")
+    asking(town, "b", approvals=False)  # its start says that it cannot ask, so that its stream is not looked at
     now = status(replace(town.ports, runs=Alive()))
     (item,) = now.asked
+    assert item["since"] == town.job("a").since, "It asked before its attempt began, it says."
+    (folder / "output.log").write_text(json.dumps({**ASKED, "at": now.now + 1e6}) + "\n")
+    later = status(replace(town.ports, runs=Alive()))
+    assert (later.asked[0]["since"], later.asked[0]["age"]) == (later.now, 0.0)
     assert (item["kind"], item["what"]) == ("permission", "The agent waits for a permission: execute: rm -rf build")
-    assert [each["label"] for each in item["options"]] == ["Allow once", "Reject", "refuse it"]
-    assert item["options"][0]["command"] == "interlock decide a --request=p1 --permit=once"
+    assert [each["label"] for each in item["options"]] == ["Reject", "refuse it", "Allow once"]
+    assert item["options"][0]["command"] == "interlock decide a --request=p1 --permit=no"
     with pytest.raises(Misuse, match="does not offer"):
         permit.permit(town.ports, "a", "always", "ana")
     with pytest.raises(Misuse, match="does not wait for p9"):
@@ -181,7 +231,7 @@ def test_everything_that_waits_is_in_one_list_and_nothing_is_answered_by_default
     town = cards(*slugs)
     waiting(town, "asks", "agent-stopped", detail={"question": "Which?", "options": ["keep it", "drop it"]})
     waiting(town, "paths", "agent-stopped", detail={"paths": ["src/b.py"]})
-    waiting(town, "money", "budget", usd=4.0)
+    waiting(town, "money", "budget", usd=4.0, detail=reached("job"))
     waiting(town, "plan", "test-plan", phase="review-tests")
     waiting(town, "loop", "loop-stuck", detail={"owner": "@eve"})
     waiting(town, "limit", "turn-limit")
@@ -204,8 +254,8 @@ def test_everything_that_waits_is_in_one_list_and_nothing_is_answered_by_default
     assert all(item["age"] >= 0 and item["options"] for item in items.values())
     commands = {slug: [each["command"] for each in item["options"]] for slug, item in items.items()}
     assert commands["asks"][:2] == ["interlock decide asks 'keep it'", "interlock decide asks 'drop it'"]
-    assert commands["plan"][0] == "interlock decide plan --accept"
-    assert commands["money"][0] == "interlock decide money --raise usd=N"
+    assert commands["plan"][:2] == ["interlock decide plan WORDS", "interlock decide plan --accept"]
+    assert commands["money"][0] == "interlock decide money --raise usd=8"
     assert commands["key"][0] == "interlock resume key"
     before = [(job.id, job.rev) for job in town.ports.store.jobs()]
     for _ in range(3):
@@ -230,7 +280,7 @@ def test_the_morning_says_what_failed_with_its_log_and_which_decision_is_missing
     broken = found.failed[0]
     assert broken["tail"].splitlines() == [str(number) for number in range(20, 30)]
     assert broken["log"].endswith("attempts/1/output.log")
-    assert (found.totals.tokens, found.totals.usd, found.totals.attempts, found.totals.unknown) == (1000, 0.5, 3, 2)
+    assert found.totals.as_json() == {"tokens": 1000, "usd": 0.5, "attempts": 3, "unknown": 2, "unsaid": 2}
     assert (found.first or {})["slug"] == "asks"
     later = morning(replace(town.ports, clock=Later()), 3600)
     assert [row["slug"] for row in later.failed] == ["broken"], "What still waits is told; what was closed is over."

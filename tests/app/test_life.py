@@ -1,8 +1,12 @@
 """The life of jobs from card to landing, and each gate on the way shown refusing."""
 
+import pytest
+
 from interlock.app import decide
 from interlock.app.clean import clean
 from interlock.core.job.lifecycle import State
+from interlock.core.problems import Refused
+from interlock.mcp.tools import TOOLS
 
 
 def write(path: str, text: str = "x") -> str:
@@ -97,6 +101,15 @@ def test_green_alone_and_red_together_names_the_pair_and_lands_the_older(world, 
     assert ["a"] == list(town().job("b").waiting.detail["partners"])
 
 
+def a_manager_cannot_cancel(town, slug: str) -> None:
+    """An agent over the protocol neither replaces a question nor takes a change out of the train."""
+    before = town.job(slug)
+    with pytest.raises(Refused) as refused:
+        TOOLS["cancel"].run(town.ports, {"slug": slug, "reason": "another plan"}, "mcp:boss")
+    assert ("approval", (before.owner,)) == (refused.value.refusal.rule, refused.value.refusal.holders)
+    assert town.job(slug) == before
+
+
 def test_a_stop_with_a_question_waits_and_its_answer_reaches_the_next_attempt(world, town):
     command = (
         'if grep -q "use euros" "$INTERLOCK_PROMPT_FILE"; then ' + write("a/new.txt") + "; else "
@@ -107,6 +120,7 @@ def test_a_stop_with_a_question_waits_and_its_answer_reaches_the_next_attempt(wo
     town().dispatch("a")
     town().run()
     assert ("agent-stopped", "Which currency?") == (town().rule("a"), town().job("a").waiting.ask)
+    a_manager_cannot_cancel(town(), "a")
     decide.answer(town().ports, "a", "use euros", "ana")
     town().run()
     assert State.LANDED == town().job("a").state
@@ -119,10 +133,6 @@ def test_a_retry_needs_a_new_hypothesis_and_ends_with_the_budget(world, town):
     town().run()
     decide.retry(town().ports, "a", "it was the weather", "ana")
     town().run()
-    import pytest
-
-    from interlock.core.problems import Refused
-
     with pytest.raises(Refused) as same:
         decide.retry(town().ports, "a", "it was the weather", "ana")
     assert "hypothesis" == same.value.refusal.rule
@@ -137,12 +147,10 @@ def test_sign_off_is_waited_for_and_only_owners_give_it(world, town):
     world.push()
     town().dispatch("a")
     town().run()
-    import pytest
-
     from interlock.app.sign_off import sign_off
-    from interlock.core.problems import Refused
 
     assert State.READY == town().job("a").state
+    a_manager_cannot_cancel(town(), "a")
     with pytest.raises(Refused) as refused:
         sign_off(town().ports, "@ben")
     assert ("sign-off", ("@ana",)) == (refused.value.refusal.rule, refused.value.refusal.holders)
@@ -196,6 +204,7 @@ def test_two_open_changes_of_one_file_wait_for_the_owner(world, town):
     assert State.LANDED == town().job("a").state
 
 
+@pytest.mark.long
 def test_a_card_changed_on_the_default_branch_is_shown_and_judged_again(world, town):
     world.card("a", owns='["a/**"]', command=write("b/new.txt"))
     world.push()
@@ -272,6 +281,7 @@ def test_a_serial_class_with_a_cap_of_two_lets_nothing_start(world, town):
     assert ("cap-value", "tasks/caps.txt:2:1") == (problem.kind, str(problem.where))
 
 
+@pytest.mark.long
 def test_red_with_what_landed_meanwhile_names_it(world, town):
     world.write("interlock.yaml", "train: {checks: ['test ! -e a/x || test ! -e b/x'], sign_off: none}\n")
     for slug in "ab":
@@ -286,6 +296,7 @@ def test_red_with_what_landed_meanwhile_names_it(world, town):
     assert ["a"] == list(town().job("b").waiting.detail["partners"])
 
 
+@pytest.mark.long
 def test_a_retry_after_a_clash_works_on_the_present_default_branch(world, town):
     world.write("shared/list.txt", "one\n")
     world.card(
@@ -306,6 +317,7 @@ def test_a_retry_after_a_clash_works_on_the_present_default_branch(world, town):
     assert {"landed by hand", "mine"} <= set(world.git("show", "HEAD:shared/list.txt", at=world.remote).split("\n"))
 
 
+@pytest.mark.long
 def test_tests_that_a_person_let_go_may_land(world, town):
     world.write("tests/test_a.py", "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n")
     import sys
@@ -328,6 +340,7 @@ def test_tests_that_a_person_let_go_may_land(world, town):
     assert number
 
 
+@pytest.mark.long
 def test_a_remote_that_is_gone_makes_the_job_wait_and_resume_goes_on(world, town):
     world.card("a", command=write("a/new.txt"))
     world.push()
@@ -356,6 +369,7 @@ def test_a_slug_whose_closed_tree_stands_is_told_to_be_cleaned(world, town):
     assert town().dispatch("a").refusal is None
 
 
+@pytest.mark.long
 def test_a_change_that_waited_meets_the_overlap_gate_again_when_it_goes_on(world, town):
     world.write("shared/x.txt", "1\n2\n3\n4\n5\n")
     world.write("interlock.yaml", "train: {sign_off: none}\n")

@@ -9,6 +9,7 @@ import pytest
 
 from interlock.app.decide import abandon, again, retry
 from interlock.app.loop import reproduce_step
+from interlock.app.morning import morning
 from interlock.core.job.lifecycle import State
 
 GATE = """\
@@ -48,6 +49,12 @@ def test_a_failure_is_reproduced_and_rounds_go_on_until_the_gate_passes(world, t
     assert (job.loop["seed"], job.attempt) == (3, 2)
     assert "lost an update" in job.loop["signature"]
     assert (town.ports.records.job(job.id) / job.loop["log"]).read_text().startswith("AssertionError")
+    first, second = (
+        (town.ports.records.attempt(job.id, number) / "prompt.md").read_text().partition("The end of its log:")[2]
+        for number in (1, 2)
+    )
+    assert "AssertionError: lost an update with seed 3" in first, "The agent sees the log of the base,"
+    assert "AssertionError: lost an update with seed 7" in second, "and then that of the work that failed."
     (failed,) = job.loop["failed"]
     assert failed["seed"] == 7, "The first new seed is 7, and the half-mended work fails with it."
     (hypothesis,) = job.hypotheses
@@ -85,6 +92,10 @@ def test_where_the_base_gives_no_reason_no_agent_is_started(world, town):
         job = town.job(slug)
         assert (town.rule(slug), job.attempt) == (rule, 0), job.waiting
         assert says in job.waiting.what
+    report = morning(town.ports, 3600)
+    assert {row["slug"] for row in report.skipped} == {"skipped", "fast"}
+    assert {row["slug"] for row in report.failed} == {"steady", "absent", "odd"}
+    assert not report.escalated
     before = len(kinds(town, "steady"))
     assert reproduce_step(town.ports, town.job("steady").id) == {"reproduced": None}, "Repeated, it writes nothing."
     town.run()
@@ -92,6 +103,7 @@ def test_where_the_base_gives_no_reason_no_agent_is_started(world, town):
     assert abandon(town.ports, "steady", "ana", "nothing to mend").state is State.ABANDONED
 
 
+@pytest.mark.long
 def test_a_loop_that_gets_nowhere_stops_and_says_who_is_asked(world, town):
     race(world, "stuck", agent="echo $INTERLOCK_ATTEMPT_NUMBER > stuck/note", rounds=5)
     race(world, "short", agent="echo $INTERLOCK_ATTEMPT_NUMBER > short/note", rounds=1)
@@ -138,6 +150,7 @@ def test_a_look_that_was_interrupted_goes_on_where_it_was(world, town):
     assert kinds(town).count("job.reproduced") == 1
 
 
+@pytest.mark.long
 def test_a_loop_that_the_card_got_later_looks_at_the_base_first(world, town):
     world.write("race/every", "3\n")
     world.card("race", command="echo 1000000 > race/every", checks=("false",))

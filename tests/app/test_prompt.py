@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.core.lives import admitted, event
@@ -67,28 +66,30 @@ def test_packs_and_rules_are_told_with_where_they_come_from() -> None:
     assert "steps" not in prompt_for(CARD, JOB, 4, phase="review-tests", packs=packs)
 
 
-def test_a_session_that_goes_on_is_told_the_answer_and_nothing_twice() -> None:
-    text = resumed_prompt(CARD, replace(JOB, hypotheses=("old", "Round up? Decided by ana: yes.")), 5)
+def test_a_session_that_goes_on_is_told_the_answer_and_what_its_card_says_now() -> None:
+    widened = replace(CARD, owned_paths=("src/retry/**", "src/pay/**"), checks=(Check(run="make pay"),))
+    text = resumed_prompt(widened, replace(JOB, hypotheses=("old", "Round up? Decided by ana: yes.")), 5)
     assert text.startswith("Round up? Decided by ana: yes.")
-    assert "old" not in text
-    assert "src/retry/**" not in text
+    for part in ("src/pay/**", "src/client.py", "migrations/**", "make pay", "a change outside is needed", "attempt 5"):
+        assert part in text
+    for part in ("old", "as before", "Retry failed charges.", "it retries"):
+        assert part not in text
+    assert "may change nothing else" in text
+    assert "may change nothing else" not in resumed_prompt(widened, JOB, 5, phase="plan")
 
 
-def test_the_gate_of_a_loop_is_told_with_its_seed_and_the_end_of_its_log(tmp_path: Path) -> None:
-    log = tmp_path / "seed-7.log"
-    log.write_bytes(b"long ago\n" * 1000 + b"```\nassert 1 == \x1b[31m2\xff\n")
+def test_the_gate_of_a_loop_is_told_with_its_seed_and_the_end_of_its_log() -> None:
     card = replace(CARD, loop=Loop(gate=LoopGate(kind="reproduce", run="make race")))
-    known = {"seed": 7, "signature": "exit 1", "log": str(log), "failed": []}
-    text = prompt_for(card, replace(JOB, loop=known), 1)
+    known = {"seed": 7, "signature": "exit 1", "log": "loop/base-3-seed-7.log", "failed": []}
+    text = prompt_for(card, replace(JOB, loop=known), 1, log="```\nassert 1 == 2")
     assert "make race" in text
     assert "INTERLOCK_SEED=7" in text
     assert "assert 1 ==" in text
-    assert "\x1b" not in text
     assert text.count("```") == 2
-    assert len(text) < 6000
-    last = {"attempt": 2, "seed": 9, "what": "It failed again.", "log": str(tmp_path / "gone")}
+    last = {"attempt": 2, "seed": 9, "what": "It failed again.", "log": "loop/attempt-2-9-seed-9.log"}
     text = prompt_for(card, replace(JOB, loop={**known, "failed": [last]}), 1)
     assert "The work of attempt 2 failed it with INTERLOCK_SEED=9: It failed again." in text
+    assert "```" not in text
 
 
 # ---------------------------------------------------------------- what is kept

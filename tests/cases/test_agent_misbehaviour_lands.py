@@ -11,6 +11,7 @@ import pytest
 from tests.cases.misbehaving import PRELUDE
 
 from interlock.app import decide
+from interlock.app.show import show
 from interlock.testing.world import World
 
 STANDIN = """\
@@ -54,7 +55,14 @@ AFTER = {
         "begin(); work(); subprocess.run(['git', 'config', 'core.hooksPath', os.getcwd()], check=True); result()",
         "leaked",
     ),
-    "leaks-too": ("claude", "begin(); work(); open(os.environ['MAIN'] + '/kept', 'a').write('3'); result()", "leaked"),
+    "leaks-too": (
+        "claude",
+        "begin(); work(); p = os.environ['MAIN'] + '/leaks-too'; os.mkdir(p); open(p + '/f', 'w').close(); result()",
+        "leaked",
+    ),
+}
+BESIDE = {
+    "beside": ("claude", "begin(); work(); open(os.environ['MAIN'] + '/kept', 'a').write('3'); result()", "landed"),
 }
 
 
@@ -70,7 +78,7 @@ def clients(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("MAIN", str(world.repo))
-    for slug, (_, script, _) in {**CASES, **AFTER}.items():
+    for slug, (_, script, _) in {**CASES, **AFTER, **BESIDE}.items():
         (scripts / slug).write_text(script)
     return folder
 
@@ -88,7 +96,7 @@ def test_what_clients_do_wrong_comes_out_right_and_only_good_work_lands(world, t
     world.write("kept", "1\n")
     policy = {"train": {"checks": ["true"], "sign_off": "none"}, "environment": ["MAIN"]}
     world.write("interlock.yaml", json.dumps(policy))
-    everyone = {**CASES, **AFTER}
+    everyone = {**CASES, **AFTER, **BESIDE}
     for slug, (use, _, _) in everyone.items():
         card(world, slug, use)
     world.write("tasks/caps.txt", f"vertical-slice {len(everyone)}\n")
@@ -127,7 +135,12 @@ def _leaks(world, town) -> None:
         assert "leaked" == town().rule(slug), town().job(slug).waiting
     assert "git settings" in town().job("into-git").waiting.what
     assert str(world.repo / "elsewhere") in town().job("leaks").waiting.what
-    assert str(world.repo / "kept") in town().job("leaks-too").waiting.what
+    assert str(world.repo / "leaks-too/f") in town().job("leaks-too").waiting.what
     decide.resume(town().ports, "leaks-too", "ana")
     town().run()
     assert "landed" == town().rule("leaks-too"), "what it did in its own tree is worth something all the same"
+    town().dispatch("beside")
+    town().run()
+    assert "landed" == town().rule("beside"), "a person may work in the main checkout while agents run"
+    (row,) = show(town().ports, "beside").attempts
+    assert [str(world.repo / "kept")] == row["beside"]

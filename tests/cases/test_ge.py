@@ -213,7 +213,7 @@ def test_ge_05_a_stale_lock_is_reported_with_its_age_and_removed_on_request(team
     _, made, lock = locked(team)
     lock.write_bytes(b"")
     os.utime(lock, (time.time() - 3600, time.time() - 3600))
-    with pytest.raises(Refused, match=r"3600 s old, and no process has it open"):
+    with pytest.raises(Refused, match=r"36\d\d s old, and no process has it open"):
         call(team, made)
     assert lock.exists(), "nobody asked for it to be removed"
     assert index_lock.remove_stale(lock.with_name("index"))

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.agent import usage as tokens
 from interlock.core.agent.folding import Folding
+from interlock.core.agent.gateway import Reached, Unit
 from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import ProcessEnd
-from interlock.core.agent.seen import Asked, Began, Denied, Ended, Retried, Said, Summary, Tool, Unknown, Used
+from interlock.core.agent.seen import Answered, Asked, Began, Denied, Ended, Retried, Said, Summary, Tool, Unknown, Used
+from interlock.core.agent.texts import MOST, clean
 from interlock.core.agent.usage import Price, Usage
 
 LEFT = ProcessEnd(how="exited", exit_code=0)
 
 
-def fold(*lines: object, before: Usage = tokens.UNKNOWN, usd_before: float | None = None) -> Summary:
-    folding = Folding(before=before, usd_before=usd_before)
+def fold(*lines: object, before: Usage = tokens.UNKNOWN, usd_before: float | None = None, resumed: str = "") -> Summary:
+    folding = Folding(before=before, usd_before=usd_before, resumed=resumed)
     for line in lines:
         folding.line([line])  # type: ignore[list-item]
     return folding.summary()
@@ -46,11 +50,34 @@ def test_a_resumed_session_costs_only_what_it_added():
     assert seen.session_usage.uncached_input == 5000
 
 
+@pytest.mark.parametrize(("session", "output", "usd"), [("s1", 50, 0.5), ("s2", 150, 1.5), ("", 50, 0.5)])
+def test_only_the_session_that_was_resumed_has_its_earlier_totals_taken_off(session: str, output: int, usd: float):
+    seen = fold(
+        Began(session=session),
+        Used(usage=Usage(output=150), scope="session", usd=1.5),
+        before=Usage(output=100),
+        usd_before=1.0,
+        resumed="s1",
+    )
+    assert (seen.usage.output, seen.usd) == (output, usd)
+
+
 def test_unknown_is_never_nothing():
     assert fold(Said(text="done")).usage == tokens.UNKNOWN
     assert fold(Said(text="done")).usage.total is None
     assert Price(input=3, output=15).of(tokens.UNKNOWN) is None
     assert fold(call("a", 5), Used(usage=Usage(output=1), scope="call", key="b", usd=0.1)).usd is None
+
+
+@pytest.mark.parametrize("amount", [-1000.0, float("nan"), float("inf"), 1e300, -5, True])
+@pytest.mark.parametrize("scope", ["call", "turn", "session"])
+def test_a_figure_that_cannot_be_lifts_no_budget(scope: Literal["call", "turn", "session"], amount: float):
+    seen = fold(Used(usage=Usage(output=-7, uncached_input=10**18, cache_read=3), scope=scope, usd=amount))
+    assert (seen.usage, seen.usd) == (Usage(cache_read=3), None)
+    assert (seen.session_usd, seen.session_usage.output) == (None, None)
+    later = Used(usage=Usage(output=5), scope="session", usd=1.0)
+    assert fold(later, before=Usage(output=-90), usd_before=-50.0).usd == 1.0
+    assert fold(later, before=Usage(output=-90), usd_before=-50.0).usage.output == 5
 
 
 def test_a_price_of_its_own_for_each_kind():
@@ -84,8 +111,14 @@ def test_what_a_stream_said_is_all_there():
         Said(text="last"),
     )
     assert (seen.session, seen.models, seen.last_text) == ("s1", ("m",), "last")
-    assert (seen.tools, seen.failed_tools, seen.commands) == ({"edit": 1, "command": 1}, 1, ("pytest",))
+    assert (seen.tools, seen.failed_tools) == ({"edit": 1, "command": 1}, 1)
     assert (seen.retries, seen.last_fault, seen.unknown, seen.lines, seen.ended) == (1, "rate", 1, 8, None)
+
+
+def test_what_is_asked_again_under_one_id_is_what_was_read_first():
+    first, later = Asked(id="p1", what="list files"), Asked(id="p1", what="delete all")
+    assert fold(first, later).asked == (first,)
+    assert fold(first, Answered(id="p1", choice="yes"), later).asked == ()
 
 
 # ---------------------------------------------------------------- judging: the refusals first
@@ -98,6 +131,10 @@ def test_what_a_stream_said_is_all_there():
         (LEFT, [Ended(how="completed"), Denied(what="Write a.py")], "denied"),
         (LEFT, [Ended(how="limit", limit="turns")], "limit"),
         (LEFT, [Ended(how="aborted")], "crashed"),
+        (LEFT, [Ended(how="failed", fault="auth"), Ended(how="completed")], "api-error"),
+        (LEFT, [Ended(how="limit", limit="turns"), Ended(how="completed"), Ended(how="completed")], "limit"),
+        (LEFT, [Ended(how="aborted"), Ended(how="completed")], "crashed"),
+        (LEFT, [Ended(how="completed"), Ended(how="failed", fault="quota")], "api-error"),
         (LEFT, [Asked(id="1", what="edit a.py")], "denied"),
         (ProcessEnd(how="exited", exit_code=1), [Retried(fault="overload")], "api-error"),
         (ProcessEnd(how="exited", exit_code=7), [], "crashed"),
@@ -118,7 +155,20 @@ def test_the_terminal_event_is_believed_before_the_exit_code(end: ProcessEnd):
     assert judge(end, fold(Said(text="x"), Ended(how="completed"))).kind == "completed"
 
 
+def _spent(unit: Unit) -> Reached:
+    return Reached(scope="job", unit=unit)
+
+
 def test_a_spent_budget_says_whether_it_was_money_or_tokens():
-    money = judge(ProcessEnd(how="budget", exit_code=None, budget="usd 4 for the job"), Summary())
-    words = judge(ProcessEnd(how="budget", exit_code=None, budget="400000 tokens for the job"), Summary())
+    money = judge(ProcessEnd(how="budget", exit_code=None, budget="It is spent.", reached=_spent("usd")), Summary())
+    words = judge(ProcessEnd(how="budget", exit_code=None, budget="No usd.", reached=_spent("tokens")), Summary())
     assert (money.limit, words.limit) == ("money", "tokens")
+    assert money.reached == _spent("usd")
+
+
+def test_half_characters_and_huge_raw_objects_do_not_reach_the_record():
+    assert clean(Said(text="a\ud800b")) == Said(text="a?b")
+    assert clean(Said(text="Grüße")) == Said(text="Grüße")
+    assert len(clean(Said(text="x" * 1_000_000)).text) == MOST  # type: ignore[union-attr]
+    big = clean(Used(usage=Usage(output=1), scope="turn", raw={"x": "y" * 10_000}))
+    assert list(big.raw) == ["too large"]  # type: ignore[union-attr]

@@ -24,6 +24,7 @@ from interlock.core.job.lifecycle import (
 LEGAL: dict[str, tuple[str, str]] = {
     "job.isolated": ("admitted isolated waiting", "isolated"),
     "attempt.started": ("isolated", "running"),
+    "attempt.resumed": ("waiting", "running"),
     "attempt.worked": ("running", "worked"),
     "attempt.phased": ("running", "isolated"),
     "attempt.interrupted": ("running", "isolated"),

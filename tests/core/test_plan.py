@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from interlock.core.contract.loop import Loop, LoopGate
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job, State, fold
 from interlock.core.merge.order import train_order
-from interlock.core.merge.train import Member, fold_train
+from interlock.core.merge.train import Member, departed, fold_train
 from interlock.core.plan import Action, Snapshot, plan, subject_of
 
 BASE: dict[str, Any] = {"base": "b1", "candidate": "c1", "tree": "t1", "diff": "d1", "evidence": 1, "runs": 1}
@@ -232,3 +232,18 @@ def test_an_id_says_whom_its_action_is_about() -> None:
     actions = check(Snapshot(jobs=jobs))
     assert {action.kind for action in actions} == {"isolate", "attempt", "verify", "train-open"}
     assert [subject_of(action.id) for action in actions] == [action.subject for action in actions]
+
+
+def test_a_tested_train_is_looked_at_again_once_a_member_is_closed_held_or_at_another_head() -> None:
+    """An abandoned member would block everybody else's change until somebody signs what cannot land."""
+    jobs = (job_in(State.READY, "a"), job_in(State.READY, "b"))
+    members = [Member(job=job.id, slug=job.slug, head="h1", owner="@ana").as_json() for job in jobs]
+    train = fold_train(
+        [event("train:1", "train.opened", base="b1", members=members), event("train:1", "train.tested", **BASE)]
+    )
+    assert check(Snapshot(jobs=jobs, train=train, next_train=2)) == ()
+    gone = ((), (job_in(State.ABANDONED, "b"),), (replace(jobs[1], held="later"),), (replace(jobs[1], head="h2"),))
+    for left in gone:
+        (action,) = check(Snapshot(jobs=(jobs[0], *left), train=train, next_train=2))
+        assert (action.kind, action.id) == ("train-test", "train-test:1:2")
+        assert [member.slug for member in departed(train, (jobs[0], *left))] == ["b"]

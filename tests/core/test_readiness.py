@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from interlock.core.contract.agents import Models, Route
 from interlock.core.contract.around import Database
 from interlock.core.contract.caps import judge_caps
 from interlock.core.contract.card import AgentChoice, Budget, Card, Check, Needs
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.ground import ground_of
+from interlock.core.contract.loop import Loop, LoopGate
 from interlock.core.contract.places import Places, Positions
 from interlock.core.contract.policy import Cap, Policy, TaskClass
 from interlock.core.contract.readiness import judge, judge_on, warnings
@@ -361,3 +363,65 @@ def test_serial_and_alone_classes_have_one_slot_at_most() -> None:
     ]
     assert found[0].fix == "Write migration 1."
     assert found[2].fix == "Write bug-fix 1."
+
+
+@pytest.mark.parametrize(
+    ("owns", "run", "files", "refused"),
+    [
+        (("t/**",), "bash t/gate.sh", ("t/gate.sh",), True),
+        (("t/**",), "pytest -q ./t/test_race.py::test_one", ("t/test_race.py",), True),
+        (("t/gate.sh",), "bash t/gate.sh", None, True),
+        (("src/**",), "bash t/gate.sh", ("t/gate.sh",), False),
+        (("t/**",), "pytest -q -k t", ("t/gate.sh",), False),
+        (("t/**",), "'unclosed t/gate.sh", ("t/gate.sh",), True),
+    ],
+)
+def test_an_agent_does_not_own_the_gate_of_its_loop(
+    owns: tuple[str, ...], run: str, files: tuple[str, ...] | None, refused: bool
+) -> None:
+    loop = Loop(gate=LoopGate(kind="reproduce", run=run))
+    card = replace(READY, owned_paths=owns, loop=loop)
+    found = [each for each in judge(card, {}, POLICY, file="t.yaml", base_files=files) if each.kind == "own-gate"]
+    assert bool(found) is refused
+    skip = replace(READY, owned_paths=owns, loop=replace(loop, gate=LoopGate(kind="reproduce", run="true"), skip=run))
+    assert bool(
+        [each for each in judge(skip, {}, POLICY, file="t.yaml", base_files=files) if each.kind == "own-gate"]
+    ) is (refused)
+
+
+CLAUDE = Models(name="anthropic", url="https://api.anthropic.com", dialects=("anthropic",))
+
+
+@pytest.mark.parametrize(
+    ("use", "budget", "models", "limits"),
+    [
+        ("codex", Budget(tokens=5), (), ["budget.tokens"]),
+        ("codex", Budget(attempt_usd=5.0), (CLAUDE,), ["budget.usd"]),
+        ("cursor", Budget(usd=5.0, turns=3), (CLAUDE,), ["budget.turns", "budget.usd"]),
+        ("claude", Budget(usd=5.0, turns=3), (), []),
+        ("claude", Budget(usd=5.0, tokens=3), (), ["budget.tokens"]),
+        ("claude", Budget(tokens=3), (CLAUDE,), []),
+        ("plug-in", Budget(tokens=3, turns=3), (), []),
+        (None, Budget(tokens=3), (), []),
+        ("codex", Budget(wall=60.0), (), []),
+    ],
+)
+def test_a_budget_that_nothing_would_keep_is_told_before_a_start(
+    use: str | None, budget: Budget, models: tuple[Models, ...], limits: list[str]
+) -> None:
+    keys = ("budget.tokens", "budget.turns", "budget.usd")
+    at = {key: (number, 1) for number, key in enumerate(keys, start=1)}
+    policy = replace(POLICY, models=models, agent=AgentChoice(use=use))
+    found = warnings(replace(READY, budget=budget), at, policy, file="x.yaml", base_files=FILES)
+    assert sorted(keys[(each.where.line or 0) - 1] for each in found if each.where) == limits
+    assert {each.kind for each in found} <= {"budget"}
+    assert all(text.endswith(".") for each in found for text in (each.what, each.why, each.fix))
+
+
+def test_the_agent_of_each_phase_is_asked_for_its_budget() -> None:
+    tests = replace(POLICY.find_class("vertical-slice") or POLICY.classes[0], phases=("plan", "implement"))
+    others = tuple(each for each in POLICY.classes if each.name != tests.name)
+    routes = (Route(phases=("plan",), use="codex"),)
+    policy = replace(POLICY, classes=(*others, tests), routes=routes, models=(CLAUDE,), agent=AgentChoice(use="claude"))
+    (found,) = warnings(replace(READY, budget=Budget(tokens=5)), {}, policy, file="x.yaml", base_files=FILES)
+    assert "codex" in found.what

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
+from interlock.core.agent.gateway import Reached, reached_from
 from interlock.core.agent.outcome import Outcome as Agent
 from interlock.core.agent.seen import Fault, Limit
-from interlock.core.job.settle import MAX_INTERRUPTIONS, Facts, settle
+from interlock.core.job.settle import MAX_INTERRUPTIONS, Facts, ask_for, settle
 from interlock.core.rules import RULES
 
 LIMITS: dict[Limit, str] = {
@@ -69,6 +70,28 @@ def test_each_other_end_waits_for_a_person_under_its_own_name(change, rule):
     assert outcome.what.endswith((".", "Stopped: r", ": r"))
     assert outcome.ask
     assert outcome.rule in RULES
+
+
+@pytest.mark.parametrize(
+    ("reached", "words"),
+    [
+        (Reached(scope="attempt", unit="usd"), "Retry with a hypothesis, raise it for this job,"),
+        (Reached(scope="job", unit="tokens"), "Raise it for this job,"),
+        (Reached(scope="class", unit="usd"), "next day"),
+        (Reached(scope="day", unit="tokens"), "next day"),
+        (Reached(scope="job", unit="usd", priced=False), "price"),
+        (None, "where the limit stands"),
+    ],
+)
+def test_a_spent_budget_asks_for_what_helps_and_says_as_data_whose_it_was(reached, words):
+    outcome = settle(replace(GOOD, agent=Agent(kind="limit", limit="money", message="Spent.", reached=reached)))
+    assert (outcome.rule, words in outcome.ask, outcome.ask.endswith(".")) == ("budget", True, True)
+    assert reached_from(outcome.detail.get("reached")) == reached
+    assert "interlock decide" not in outcome.ask, "The inbox has the commands, with the job's own slug in them."
+    if reached is not None and reached.priced and reached.scope in ("attempt", "job"):
+        assert f"(interlock decide one --raise {'attempt.' * (reached.scope == 'attempt')}{reached.unit}=N)" in ask_for(
+            reached, "one"
+        )
 
 
 def test_a_stop_is_heard_although_the_agent_also_exits_badly():

@@ -40,6 +40,7 @@ def test_cards_are_read_from_the_default_branch_and_it_says_so(world: World) -> 
         "order": ["pushed"],
         "source": f"origin/main@{commit}",
         "skipped": [],
+        "abandoned": [],
     }
     here = world.ask("card", "check", "--here", code=1)
     assert here["source"] == "the files at hand"

@@ -58,6 +58,9 @@ REFUSED = [
     ("prices: {m: {input: 3}}", "missing", "prices.m has no output."),
     ("prices: {m: {input: -3, output: 1}}", "shape", "prices.m.input is not an amount of dollars."),
     ("logins: {codex: {every: 1h}}", "missing", "logins.codex has no file."),
+    ("logins: {acp: {file: ~/x}}", "shape", "The agent acp takes no login."),
+    ("logins: {cursor: {file: ~/x}}", "shape", "The agent cursor takes no login."),
+    ("logins: {command: {file: ~/x}}", "shape", "The agent command takes no login."),
     ("logins: {codecs: {file: ~/x}}", "no-agent", "The agent codecs is not known here."),
     ("routes: [{class: tests}]", "shape", "routes[0] leads nowhere."),
     ("routes: [{tier: cheap, model: m}]", "shape", "routes[0] says a tier and what stands in its place."),
@@ -91,6 +94,7 @@ REFUSED = [
         "classes.tests.phases reviews a test plan that no phase writes.",
     ),
     ("classes: {tests: {phases: [think, implement]}}", "shape", "classes.tests.phases: item 1 is not one of"),
+    ("classes: {tests: {phases: implement}}", "shape", "classes.tests.phases is not a list."),
     ("classes: {tests: {phases: []}}", "shape", "classes.tests.phases never does the work."),
 ]
 
@@ -105,6 +109,19 @@ def test_what_cannot_be_kept_is_told_with_its_line(text: str, kind: str, what: s
 def test_a_key_that_was_pasted_is_not_repeated() -> None:
     _, (problem,) = read("models: {anthropic: {key: sk-ant-12345}}")
     assert "sk-ant" not in problem.what + problem.why + problem.fix
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        ("OPENAI_API_KEY", "Add it: secrets: {OPENAI_API_KEY: {variable: OPENAI_API_KEY}}."),
+        ("AKIA4EXAMPLE", "Add it: secrets: {LOCAL_API_KEY: {variable: …}}."),
+        ("sk_proj_abc", "Add it: secrets: {LOCAL_API_KEY: {variable: …}}."),
+    ],
+)
+def test_a_key_without_its_secret_is_advised_by_its_own_name(key: str, fix: str) -> None:
+    _, (problem,) = read(f"models: {{local: {{url: 'http://127.0.0.1:11434', dialects: [chat], key: {key}}}}}")
+    assert problem.fix == fix
 
 
 POLICY = """\

@@ -62,5 +62,10 @@ def test_what_is_wrong_is_told_at_its_line(text: str, kind: str, line: int, says
     assert problem.fix.endswith(".")
 
 
+def test_a_figure_to_reach_is_shown_in_the_size_that_it_has() -> None:
+    _, reading = read("  gate: {benchmark: x, name: s, p95: fast}\n")
+    assert [each.fix for each in reading.problems] == ["Write p95: 200ms or 2s."]
+
+
 def test_a_loop_that_says_nothing_is_none() -> None:
     assert read("  ~\n")[0] is None

@@ -60,6 +60,19 @@ def test_a_variable_that_is_not_set_is_refused_and_one_that_is_gives_its_value(h
     assert read(home, secret, NPM_TOKEN=VALUE) == VALUE
 
 
+def test_a_source_is_looked_at_without_its_value(home: Path) -> None:
+    values = {"PATH": os.environ["PATH"], "HOME": str(home), "NPM_TOKEN": VALUE}
+    secrets = ApprovedSecrets(env=values)
+    kept(home, "empty", b"")
+    for there in ({"variable": "NPM_TOKEN"}, {"file": "~/empty"}, {"command": f"touch {home}/ran; false"}):
+        secrets.check(Secret(name="NPM", **there))
+    assert not (home / "ran").exists()
+    kept(home, "open", mode=0o644)
+    for gone in ({"variable": "NOT_SET"}, {"file": "~/nope"}, {"file": "~/open"}):
+        with pytest.raises(Refused):
+            secrets.check(Secret(name="NPM", **gone))
+
+
 # ---------------------------------------------------------------- a file
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
 def test_a_file_that_others_can_reach_is_refused(home: Path, mode: int) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.core.agent.usage import from_json, whole
+from interlock.core.agent.usage import dollars, from_json, whole
 from interlock.core.problems import Refusal, Refused
 from interlock.host import files, locks, spool
 from interlock.host.sandbox import identity
 from interlock.host.text import plain
-from interlock.ports import Call, Message
+from interlock.ports import Call, Ledger, Message
 
 _DECISIONS: Final = (("network", "network.jsonl"), ("gate", "gate.jsonl"))
 _CALLS: Final = "models.jsonl"
@@ -23,6 +23,7 @@ _READ_MOST: Final = 4 << 20
 """Bytes of one file of decisions that are looked at, from its end: what such a file holds at most."""
 
 _TEXT_MOST: Final = 300
+_LEDGER_MOST: Final = 4096
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -38,6 +39,9 @@ class JobRecords:
     def job(self, job: str) -> Path:
         """The folder of a job, or of anything else that keeps a record under a name.  Raises ValueError."""
         return _made(self._folder / "jobs" / _checked(job))
+
+    def names(self, prefix: str) -> tuple[str, ...]:
+        return tuple(sorted(each.name for each in (self._folder / "jobs").glob(f"{_checked(prefix)}*")))
 
     def attempt(self, job: str, number: int) -> Path:
         return _made(self.job(job) / "attempts" / str(int(number)))
@@ -71,6 +75,18 @@ class JobRecords:
     def ledgers(self) -> Path:
         """The folder in which the running totals of all attempts of this repository are."""
         return _made(self._folder / "ledgers")
+
+    def ledger(self, job: str, attempt: int) -> Ledger | None:
+        """What an attempt spent by its gateway's own sum, which no line is lost of; None where there is none."""
+        name = f"{_checked(job)}-{int(attempt)}.json"
+        for path in self.ledgers().glob(f"*/*/{name}"):
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                said = json.loads(path.read_bytes()[:_LEDGER_MOST])
+                tokens, usd = whole(said["tokens"]), dollars(said["usd"])
+                calls, unpriced = whole(said["calls"]), whole(said["unpriced"])
+                if tokens is not None and usd is not None and calls is not None and unpriced is not None:
+                    return {"tokens": tokens, "usd": usd, "calls": calls, "unpriced": unpriced}
+        return None
 
     def decisions(self, job: str) -> tuple[Mapping[str, Any], ...]:
         """The last refusals of network and gate in a job's attempts, oldest first: kind, at, what, why.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +34,7 @@ class ApprovedSecrets:
     def read(self, secret: Secret) -> str:
         """The value, without the newline at its end.  Raises Refused (secret), whose texts never hold the value."""
         if secret.variable is not None:
-            value = self._env.get(secret.variable, "")
-            if not value:
-                raise _refused(secret, "is not set", f"Set {secret.variable} where interlock is started.")
+            value = self._variable(secret, secret.variable)
         elif secret.file is not None:
             value = _text(secret, self._file(secret, secret.file))
         elif secret.command is not None:
@@ -46,7 +45,29 @@ class ApprovedSecrets:
             raise _refused(secret, "gives a NUL byte, which no variable can hold", "Store the secret as text.")
         return value
 
+    def check(self, secret: Secret) -> None:
+        """Look whether the source is there, and may be read; its value is not read, and a command is not run.
+
+        Raises Refused (secret) as read does.
+        """
+        if secret.variable is not None:
+            self._variable(secret, secret.variable)
+        elif secret.file is not None:
+            with self._opened(secret, secret.file):
+                pass
+
+    def _variable(self, secret: Secret, name: str) -> str:
+        value = self._env.get(name, "")
+        if not value:
+            raise _refused(secret, "is not set", f"Set {name} where interlock is started.")
+        return value
+
     def _file(self, secret: Secret, name: str) -> bytes:
+        with self._opened(secret, name) as descriptor:
+            return _all(descriptor)
+
+    @contextmanager
+    def _opened(self, secret: Secret, name: str) -> Iterator[int]:
         path = self._expanded(name)
         if not path.is_absolute():
             raise _refused(secret, "is a relative path", f"Write the whole path, or begin it with ~/: ~/{name}.")
@@ -57,7 +78,7 @@ class ApprovedSecrets:
             raise _refused(secret, why, f"Put the secret into {path}, for its owner alone.") from None
         try:
             self._judge(secret, path, os.fstat(descriptor))
-            return _all(descriptor)
+            yield descriptor
         finally:
             os.close(descriptor)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-from interlock.core.agent.seen import Asked
+from interlock.core.agent.gateway import Unit, reached_from
+from interlock.core.agent.seen import Asked, Choice
 
 Kind = Literal["permission", "scope", "question", "budget", "test-plan", "loop", "approval", "sign-off", "stop"]
 
@@ -26,7 +27,7 @@ NEEDS_AN_ANSWER: Final = frozenset(
 RESUMED: Final = frozenset(
     {"no-agent", "workspace-missing", "cancelled", "internal", "root", "sandbox", "secret", "database", "service"}
     | {"browser", "no-full-check", "no-remote", "push-rejected", "base-moves", "red-base", "rules-size", "template"}
-    | {"leaked"}
+    | {"leaked", "git", "signing", "locked"}
     | NOTHING_TRIED
 )
 JUDGED_AGAIN: Final = frozenset(
@@ -74,13 +75,22 @@ def options_of(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option,
 
 
 def permission_options(slug: str, asked: Asked) -> tuple[Option, ...]:
-    """What may be answered to an agent that waits for a permission: what it offers, and no."""
+    """What may be answered to an agent that waits for a permission: no, and what it offers, what allows most last."""
     chosen = f"interlock decide {slug} --request={shlex.quote(asked.id)}"
-    offered = (
-        Option(label=each.label or each.id, command=f"{chosen} --permit={shlex.quote(each.id)}")
-        for each in asked.choices
+    no, yes = (
+        [
+            Option(label=each.label or each.id, command=f"{chosen} --permit={shlex.quote(each.id)}")
+            for each in sorted(asked.choices, key=_for_ever)
+            if each.allows is allows
+        ]
+        for allows in (False, True)
     )
-    return (*offered, Option(label="refuse it", command=f"{chosen} --deny"))
+    return (*no, Option(label="refuse it", command=f"{chosen} --deny"), *yes)
+
+
+def _for_ever(choice: Choice) -> bool:
+    """Whether a choice answers what is not asked yet as well, as far as its words tell."""
+    return "always" in f"{choice.id} {choice.label}".lower()
 
 
 def _scope(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
@@ -109,15 +119,37 @@ def _loop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
     return (_retry(slug), again)
 
 
-def _budget(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
-    even_so = Option(label="try all the same", command=f"interlock retry {slug} --hypothesis TEXT --even-so")
-    return (
-        Option(label="raise the job's dollars to N", command=f"interlock decide {slug} --raise usd=N"),
-        Option(label="raise the job's tokens to N", command=f"interlock decide {slug} --raise tokens=N"),
-        even_so
-        if rule == "not-worth"
-        else Option(label="go on, when a day's limit is over", command=f"interlock resume {slug}"),
-    )
+def _budget(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    """What helps with the limit that was reached; one that stands elsewhere, or was refused before a start, is gone round."""
+    if rule == "not-worth":
+        even_so = Option(label="try all the same", command=f"interlock retry {slug} --hypothesis TEXT --even-so")
+        return (*(_raise(slug, unit, detail) for unit in _units(detail)), even_so)
+    reached = reached_from(detail.get("reached"))
+    if reached is None or not reached.priced:
+        mended = "once the model has a price" if reached else "once the cause is mended"
+        return (Option(label=f"go on, {mended}", command=f"interlock resume {slug}"), _retry(slug))
+    if reached.scope == "attempt":
+        return (_retry(slug), _raise(slug, reached.unit, detail, "attempt."))
+    if reached.scope == "job":
+        return (_raise(slug, reached.unit, detail),)
+    until = "on the next day (UTC), or once per_day is raised in interlock.yaml"
+    return (Option(label=f"go on {until}", command=f"interlock resume {slug}"),)
+
+
+def _units(detail: Mapping[str, Any]) -> tuple[Unit, ...]:
+    """What the job's worth was told in; where that is not on the record, what the job has a limit in, or both."""
+    units: tuple[Unit, ...] = get_args(Unit)
+    told = tuple(each for each in units if each == detail.get("unit"))
+    return told or tuple(each for each in units if each in detail.get("raise_to", ())) or units
+
+
+def _raise(slug: str, unit: Unit, detail: Mapping[str, Any], scope: Literal["", "attempt."] = "") -> Option:
+    """A raise to the figure that ``raise_to`` of the detail has for the limit (app.raise_to), or to N where it has none."""
+    name = f"{scope}{unit}"
+    to = detail.get("raise_to", {}).get(name, "N")
+    words = "dollars" if unit == "usd" else "tokens"
+    whose = "an attempt's" if scope else "the job's"
+    return Option(label=f"raise {whose} {words} to {to}", command=f"interlock decide {slug} --raise {name}={to}")
 
 
 def _approval(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
@@ -127,13 +159,13 @@ def _approval(slug: str, _: str, detail: Mapping[str, Any]) -> tuple[Option, ...
 
 def _test_plan(slug: str, _: str, __: Mapping[str, Any]) -> tuple[Option, ...]:
     accept = Option(label="accept the test plan as it is", command=f"interlock decide {slug} --accept")
-    return (accept, Option(label="have a new test plan by your words", command=f"interlock decide {slug} WORDS"))
+    return (Option(label="have a new test plan by your words", command=f"interlock decide {slug} WORDS"), accept)
 
 
 def _stop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
     if rule in WAIVABLE:
         accept = Option(label="accept what was found", command=f"interlock decide {slug} --accept")
-        return (accept, _retry(slug)) if rule == "file-overlap" else (_retry(slug), accept)
+        return (_retry(slug), accept)
     if rule in RESUMED:
         mended = Option(label="go on, once the cause is mended", command=f"interlock resume {slug}")
         return (mended, _retry(slug)) if rule == "leaked" else (mended,)

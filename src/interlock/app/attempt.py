@@ -22,7 +22,7 @@ from interlock.core.contract.card import Card
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.settle import settle as judge
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.core.redact import redact_text
 from interlock.ports import Author, End, Ports, Reading, Work
 
@@ -59,6 +59,7 @@ def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
     if not _is_running(job, number):
         return {"kind": "none"}
     end = ADOPTED if is_adoption(job, number) else _end(ports, job, number)
+    _log_out(ports, job, number)
     place = place_of(job)
     there = ports.workspaces.exists(place)
     _quieten(ports, job)
@@ -67,7 +68,7 @@ def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
     if head is not None and head.oid and not on_branch:
         ports.repo.keep(f"refs/interlock/kept/{job.id}/{number}", head.oid)
     if there:
-        ports.agents.tidy(ports.records.attempt(job.id, number), ports.workspaces.room(place).written)
+        _tidy(ports, job, number)
     work = _commit(ports, job, number) if on_branch and end.how != "interrupted" else None
     secrets = secret_texts(ports, job)
     end = replace(end, tail=redact_text(end.tail, secrets), message=redact_text(end.message, secrets))
@@ -92,7 +93,20 @@ def _read(ports: Ports, job: Job, number: int, end: End) -> Reading:
         end,
         before=usage_from(before.get("usage")),
         usd_before=before.get("usd"),
+        resumed=str(before.get("id") or ""),
     )
+
+
+def _log_out(ports: Ports, job: Job, number: int) -> None:
+    """Take away the credentials that the agent had: its run is over, and the record stays for as long as the job."""
+    if left := ports.agents.forget(ports.records.attempt(job.id, number)):
+        ports.narrate(f"{job.slug}: credentials of attempt {number} could not be removed: {', '.join(left)}.")
+
+
+def _tidy(ports: Ports, job: Job, number: int) -> None:
+    tree = ports.workspaces.room(place_of(job)).written
+    if gone := ports.agents.tidy(ports.records.attempt(job.id, number), tree):
+        ports.narrate(f"{job.slug}: empty folders that its client left were taken away: {', '.join(gone)}.")
 
 
 def _quieten(ports: Ports, job: Job) -> None:
@@ -170,4 +184,8 @@ def _end(ports: Ports, job: Job, number: int) -> End:
         return found
     if (missing := _no_tree(ports, job)) is not None:
         raise Refused(missing)
-    return ports.runs.run(folder, launch_of(ports, job, number, folder))
+    try:
+        return ports.runs.run(folder, launch_of(ports, job, number, folder))
+    except InterlockError:  # nothing was started, so nothing will read them
+        _log_out(ports, job, number)
+        raise

@@ -10,7 +10,7 @@ from interlock.app.together import check_together
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Verdict
 from interlock.core.job.lifecycle import State
-from interlock.core.merge.train import Member, TrainState
+from interlock.core.merge.train import Member, TrainState, departed
 from interlock.ports import Merged, Ports, TextConflict
 
 
@@ -82,6 +82,16 @@ def leave(ports: Ports, train: TrainState, members: Sequence[Member], why: str, 
     """Take members out; the rest of the train is tested again."""
     data = {"jobs": [member.job for member in members], "why": why, "runs": runs}
     record(ports, train, "left", "train.left", data)
+
+
+def without_departed(ports: Ports) -> None:
+    """Take members that are not ready any more out of a train that waits for sign-offs; the rest is tested anew.
+
+    Raises Stale when the train moved meanwhile; the next look decides anew.
+    """
+    train = ports.store.train()
+    if train is not None and train.phase == "tested" and (gone := departed(train, ports.store.jobs())):
+        leave(ports, train, gone, "changed")
 
 
 def dissolve(ports: Ports, train: TrainState, rule: str, what: str, ask: str) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from interlock.app.base import View, card_file
+from interlock.app.cardjson import from_json
 from interlock.app.cards import check_cards
+from interlock.core.contract.places import Places
+from interlock.core.contract.unkept import unkept
+from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Problem
 from interlock.ports import CardFile, Ports
 
@@ -20,6 +24,12 @@ def card_problems(ports: Ports, view: View, found: CardFile, landed: frozenset[s
         landed=landed - {found.slug},
     )
     return tuple(each.problem for each in report.problems if each.blocks)
+
+
+def unkept_limits(view: View, job: Job) -> tuple[str, ...]:
+    """Limits of a job that nothing would keep by the present policy, so that its attempts would be refused: in sentences."""
+    found = unkept(from_json(job.card), view.policy, Places(card_file(job.slug), {}))
+    return tuple(f"{each.what} {each.fix}" for each in found)
 
 
 def _neighbours(ports: Ports, view: View, card: CardFile) -> tuple[CardFile, ...]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Check, Needs, Report
-from interlock.core.contract.loop import Loop, LoopGate
+from interlock.core.contract.loop import from_json as loop_from_json
 
 
 def to_json(card: Card) -> dict[str, Any]:
@@ -24,17 +24,13 @@ def from_json(data: Mapping[str, Any]) -> Card:
     fresh["agent"] = AgentChoice(**data["agent"])
     fresh["budget"] = Budget(**data["budget"])
     fresh["needs"] = Needs(**{name: _tuple(value) for name, value in data["needs"].items()})
-    fresh["loop"] = _loop(data.get("loop"))
+    fresh["loop"] = loop_from_json(data.get("loop"))
     return Card(**{name: _tuple(value) for name, value in fresh.items()})
 
 
 def _check(item: Mapping[str, Any]) -> Check:
     report = item["report"]
     return Check(**{**item, "report": Report(**report) if report else None})
-
-
-def _loop(item: Mapping[str, Any] | None) -> Loop | None:
-    return Loop(**{**item, "gate": LoopGate(**item["gate"])}) if item else None
 
 
 def _tuple(value: Any) -> Any:

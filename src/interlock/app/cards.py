@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from interlock.core.contract.batch import Batch, check_batch, find_cycles
@@ -37,13 +37,22 @@ class CardProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardReport:
-    """What a check of cards found; ``source`` says where they were read, ``order`` which can land and in which order."""
+    """What a check of cards found; ``source`` says where they were read, ``order`` which can land and in which order.
+
+    ``skipped`` have landed; ``abandoned`` are those whose last job a person closed, with the card as it still is.
+    """
 
     source: str
     problems: tuple[CardProblem, ...]
     overlaps: tuple[Overlap, ...]
     order: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    abandoned: tuple[str, ...] = ()
+
+    def without(self, abandoned: Sequence[str]) -> CardReport:
+        """The same, saying which of its cards were given up as they are and are not started by themselves."""
+        told = set(self.order) | {each.slug for each in self.problems}
+        return replace(self, abandoned=tuple(slug for slug in abandoned if slug in told))
 
     @property
     def ready(self) -> bool:
@@ -58,6 +67,7 @@ class CardReport:
             "order": list(self.order),
             "source": self.source,
             "skipped": list(self.skipped),
+            "abandoned": list(self.abandoned),
         }
 
 

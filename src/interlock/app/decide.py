@@ -5,21 +5,25 @@ Permissions of live agents and raised budgets are app.permit's and app.raising's
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from interlock.app import phases, worth
 from interlock.app.approvals import give
-from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE
+from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE, options_of
 from interlock.app.base import fresh_view, last_view
+from interlock.app.blame import without_departed
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.isolate import environment_of, isolation, place_of, write_environment
+from interlock.app.raise_to import detail_of
 from interlock.app.rebase import onto_default_branch
 from interlock.app.verify import take_over_card
+from interlock.core.agent.gateway import reached_from
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import Misuse, Refusal, Refused, Stale
 from interlock.ports import Ports
 
 REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
@@ -37,12 +41,21 @@ def find_open(ports: Ports, slug: str) -> Job:
 
 
 def answer(ports: Ports, slug: str, text: str, actor: str) -> Job:
-    """Answer what the agent asked: the answer goes into the next attempt's prompt, and the job goes on."""
+    """Answer what the agent asked: the answer goes into the next attempt's prompt, and the job goes on.
+
+    Where the agent asked nothing, an answer is a retry, and has to be as new as its hypothesis.  Raises Refused
+    (hypothesis, not-worth, attempts, alive), Misuse.
+    """
     job = _waiting(ports, slug)
     question = (job.waiting.detail.get("question") if job.waiting else "") or (job.waiting.what if job.waiting else "")
     rule = job.waiting.rule if job.waiting else ""
+    asked = rule in ("agent-stopped", "test-plan")
+    if not letters(text):
+        raise Misuse(f"An answer to {job.slug} needs words.", hint=f"interlock decide {job.slug} ANSWER")
+    if not asked:
+        _refuse_tried(ports, job, text)
     said = f"{question} Decided by {actor}: {text}".strip()
-    return _again(ports, job, said, actor, judged=rule not in ("agent-stopped", "test-plan"))
+    return _again(ports, job, said, actor, judged=not asked, answer=text)
 
 
 def retry(
@@ -54,18 +67,26 @@ def retry(
     again.  Raises Refused (hypothesis, not-worth, attempts, alive), Misuse.
     """
     job = _waiting(ports, slug)
-    said = letters(hypothesis)
-    if not said or said in {letters(known) for known in job.hypotheses}:
-        raise Refused(
-            Refusal(
-                rule="hypothesis",
-                what=f"A retry of {job.slug} needs a hypothesis that was not tried yet.",
-                why="The same attempt once more spends money and learns nothing.",
-                would_change="Say what will be different: interlock retry SLUG --hypothesis TEXT.",
-                holders=job.hypotheses,
-            )
-        )
+    _refuse_tried(ports, job, hypothesis)
     return _again(ports, job, hypothesis.strip(), actor, judged=True, even_so=even_so, phase=phase)
+
+
+def _refuse_tried(ports: Ports, job: Job, text: str) -> None:
+    """Refuse words that an attempt of the job was started with before, as a hypothesis or as an answer."""
+    events = ports.store.events(job.id)
+    answers = [str(each.data["answer"]) for each in events if each.kind == "job.retry" and each.data.get("answer")]
+    said = letters(text)
+    if said and said not in {letters(known) for known in (*job.hypotheses, *answers)}:
+        return
+    raise Refused(
+        Refusal(
+            rule="hypothesis",
+            what=f"A retry of {job.slug} needs a hypothesis that was not tried yet.",
+            why="The same attempt once more spends money and learns nothing.",
+            would_change=f"Say what will be different: interlock retry {job.slug} --hypothesis TEXT.",
+            holders=job.hypotheses,
+        )
+    )
 
 
 def _again(
@@ -77,6 +98,7 @@ def _again(
     judged: bool,
     even_so: bool = False,
     phase: str | None = None,
+    answer: str = "",
 ) -> Job:
     """Put the job back to its work with one more hypothesis; a retry is ``judged`` by what it costs, an answer is not."""
     refuse_alive(ports, job)
@@ -84,6 +106,8 @@ def _again(
     job = ports.store.job(job.id)
     _refuse_more_attempts(ports, job, card)
     data: dict[str, Any] = {"hypothesis": hypothesis, "phases": list(phases.kept(job, start=phase))}
+    if answer:
+        data["answer"] = answer
     if job.waiting and job.waiting.rule == "agent-stopped" and phase is None and not judged:
         data["resume"] = True  # the agent that asked goes on in its own session, where its client can
     if judged:
@@ -184,17 +208,20 @@ def _verify_again(ports: Ports, job: Job, actor: str, **data: Any) -> Job:
 
 
 def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
-    """Close a job without landing it.  Raises Refused while its agent runs."""
+    """Close a job without landing it; a train that waits for sign-offs goes on without it.  Raises Refused while its agent runs."""
     job = find_open(ports, slug)
     refuse_alive(ports, job)
     if job.attempt:
         ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
+        ports.agents.forget(ports.records.attempt(job.id, job.attempt))
     close_job(ports, job, actor, reason)
+    with suppress(Stale):  # somebody moved the train meanwhile; the next run looks at it again
+        without_departed(ports)
     return ports.store.job(job.id)
 
 
-def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
-    """End the job's agent and make the job wait for a decision."""
+def stop(ports: Ports, slug: str, actor: str, reason: str, *, expect: int | None = None) -> Job:
+    """End the job's agent and make the job wait for a decision.  Raises Stale when it stands at another revision than expected."""
     job = find_open(ports, slug)
     if job.state is State.RUNNING:
         ports.store.record(
@@ -205,7 +232,8 @@ def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
                 kind="job.note",
                 actor=actor,
                 data={"text": f"Stop asked for: {reason}"},
-            )
+            ),
+            expect=expect,
         )
         ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
     else:
@@ -214,7 +242,8 @@ def stop(ports: Ports, slug: str, actor: str, reason: str) -> Job:
             "what": f"{actor} stopped the job: {reason}",
             "ask": "Resume, retry or abandon it.",
         }
-        ports.store.record(NewEvent(subject=job.id, step=f"stop:{job.rev}", kind="job.waits", actor=actor, data=data))
+        new = NewEvent(subject=job.id, step=f"stop:{job.rev}", kind="job.waits", actor=actor, data=data)
+        ports.store.record(new, expect=expect)
     return ports.store.job(job.id)
 
 
@@ -234,7 +263,10 @@ def refuse_alive(ports: Ports, job: Job) -> None:
 
 
 def resume(ports: Ports, slug: str, actor: str) -> Job:
-    """Go on with a job that waits for something other than an answer: a missing folder, a stop, the train."""
+    """Go on with a job that waits for something other than an answer: a missing folder, a stop, the train.
+
+    Raises Refused by the rule that it waits by, with the answers that there are; Refused (alive), Misuse.
+    """
     job = find_open(ports, slug)
     if job.state in (State.ISOLATED, State.VERIFIED, State.READY) and not ports.workspaces.exists(place_of(job)):
         _tree_again(ports, job)
@@ -242,19 +274,29 @@ def resume(ports: Ports, slug: str, actor: str) -> Job:
     job = _waiting(ports, slug)
     refuse_alive(ports, job)
     rule = job.waiting.rule if job.waiting else ""
-    if rule in NEEDS_AN_ANSWER or (rule == "budget" and _was_cut_off(job)):
-        raised = f"interlock decide {job.slug} --raise usd=N (or tokens=N), " if rule == "budget" else ""
-        raise Misuse(
-            f"{job.slug} waits for an answer ({rule}): {job.waiting.what if job.waiting else ''}",
-            hint=f"{raised}interlock decide {job.slug} ANSWER, or interlock retry {job.slug} --hypothesis TEXT.",
-        )
+    if rule in NEEDS_AN_ANSWER or _cut_off(job):
+        raise Refused(_needs_an_answer(ports, job, rule))
     return go_on(ports, job, actor)
 
 
-def _was_cut_off(job: Job) -> bool:
-    """Whether a budget of the job ended an attempt: one that was kept from its start, or a day's, needs no answer."""
+def _needs_an_answer(ports: Ports, job: Job, rule: str) -> Refusal:
+    ways = [each.command for each in options_of(job.slug, rule, detail_of(ports, job))]
+    return Refusal(
+        rule=rule,
+        what=f"{job.slug} waits for an answer: {job.waiting.what if job.waiting else ''}",
+        why="Going on without one would be the same again, or more than a person allowed.",
+        would_change=f"{', or '.join(way for way in ways if '--abandon' not in way)}; interlock show {job.slug} tells more.",
+        holders=(job.owner,),
+    )
+
+
+def _cut_off(job: Job) -> bool:
+    """Whether a limit of the job itself ended an attempt: one that kept it from a start, or a day's, needs no answer."""
     waiting = job.waiting
-    return waiting is not None and "exit_code" in waiting.detail and " a day" not in waiting.what
+    if waiting is None or waiting.rule != "budget" or "exit_code" not in waiting.detail:
+        return False
+    reached = reached_from(waiting.detail.get("reached"))
+    return reached is not None and reached.priced and reached.scope in ("attempt", "job")
 
 
 def go_on(ports: Ports, job: Job, actor: str) -> Job:
@@ -262,13 +304,20 @@ def go_on(ports: Ports, job: Job, actor: str) -> Job:
     rule = job.waiting.rule if job.waiting else ""
     data: dict[str, Any] = {}
     if rule in NEEDS_A_TREE or not job.worked:
-        kind, data = "job.isolated", _tree_again(ports, job)
+        data = _tree_again(ports, job)
+        kind = "attempt.resumed" if _unsettled(ports, job) else "job.isolated"
         _card_now(ports, job)
         job = ports.store.job(job.id)
     else:
         kind = "job.verify-again"
     ports.store.record(NewEvent(subject=job.id, step=f"resume:{job.rev}", kind=kind, actor=actor, data=data))
     return ports.store.job(job.id)
+
+
+def _unsettled(ports: Ports, job: Job) -> bool:
+    """Whether the last attempt began and nothing says yet how it came out: it is settled first, and not paid for twice."""
+    begun, settled = (ports.store.event(job.id, job.attempt, step) for step in ("start", "settle"))
+    return begun is not None and settled is None
 
 
 def _tree_again(ports: Ports, job: Job) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from interlock.app.base import (
     not_ready,
     read_card,
 )
-from interlock.app.card_ready import card_problems
+from interlock.app.card_ready import card_problems, unkept_limits
 from interlock.app.cardjson import to_json
 from interlock.app.isolate import isolate, place_of
 from interlock.core.contract.caps import judge_caps
@@ -87,10 +87,22 @@ def _as_refusal(fault: InterlockError) -> Refusal:
 
 
 def ready_slugs(ports: Ports, view: View) -> tuple[str, ...]:
-    """Slugs of cards on the base that have neither an open job nor landed, in name order."""
+    """Slugs of cards on the base that have neither an open job nor landed nor been given up, in name order."""
     names = (name for name in ports.repo.files(view.base.oid, "tasks") if name.endswith(".yaml"))
     closed = landed_slugs(ports, view) | {job.slug for job in ports.store.jobs()}
+    closed |= set(given_up(ports, view.base.oid))
     return tuple(slug for name in names if (slug := name[len("tasks/") : -len(".yaml")]) not in closed)
+
+
+def given_up(ports: Ports, commit: str) -> tuple[str, ...]:
+    """Slugs whose last job was abandoned and whose card stands in a commit as it did then, in name order.
+
+    A person closed them: they start again when the card is changed, or when somebody names them.
+    """
+    last = {job.slug: job for job in sorted(ports.store.jobs(open_only=False), key=lambda job: job.admitted_at)}
+    closed = sorted((job for job in last.values() if job.state is State.ABANDONED), key=lambda job: job.slug)
+    blobs = ports.repo.read_many([(commit, card_file(job.slug)) for job in closed])
+    return tuple(job.slug for job, blob in zip(closed, blobs, strict=True) if blob and blob.oid == job.card_oid)
 
 
 def _dispatch_one(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -> Dispatched:
@@ -104,6 +116,8 @@ def _dispatch_one(ports: Ports, view: View, slug: str, actor: str, adopt: str | 
         return Dispatched(slug=slug, refusal=refused.refusal, notes=notes)
     if before:
         notes = (*notes, f"{slug} was dispatched before as {before.id}, and nothing of it has started.")
+    if adopt is None:
+        notes = (*notes, *unkept_limits(view, isolated))
     return Dispatched(slug=slug, job=isolated, notes=notes)
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from interlock.app.base import view_of
 from interlock.app.compose import gaps_at
+from interlock.app.leftover import found
 from interlock.core.agent.adapter import Capabilities
+from interlock.core.contract.agents import Login, Models
 from interlock.core.contract.card import AgentChoice, Level
 from interlock.core.contract.levels import COVERS, NOT_COVERED
 from interlock.core.contract.policy import Policy
@@ -98,6 +101,7 @@ def repository_probes(ports: Ports) -> tuple[Probe, ...]:
         ("full check", False, lambda: _full_check(ports)),
         ("ceiling", False, lambda: _ceiling(ports)),
         ("compose files", False, lambda: _compose(ports)),
+        ("card splits", False, lambda: _splits(ports)),
         ("history", True, lambda: f"{len(ports.store.jobs(open_only=False))} jobs on the record."),
     )
 
@@ -115,11 +119,27 @@ def _agent(ports: Ports, name: str) -> str:
     elif not found.known_good:
         words.append("a version that was not driven in our tests")
     words.append(f"tells {', '.join(_tells(found)) or 'neither tokens nor cost'}")
-    if any(login.agent == name for login in _policy_of(ports).logins):
-        words.append("logged in to a subscription: its credentials can be read in the task, weaker than a gateway key")
-    elif found.gateway and not _has_gateway(ports, name):
-        words.append("no models: entry in interlock.yaml serves it, so it has neither key nor budget")
+    words += _reached(ports, name, found)
     return "; ".join(words) + f". {found.note}".rstrip()
+
+
+def _reached(ports: Ports, name: str, found: Capabilities) -> list[str]:
+    """How it comes to its models, and what is weaker about that; nothing where the gateway has the key.
+
+    Raises InterlockError where the key or the login is named that it cannot do without, and is not there.
+    """
+    policy = _policy_of(ports)
+    login = next((each for each in policy.logins if each.agent == name), None)
+    if vendors := _vendors(ports, name, policy):
+        unused = ["its login is not used, since models: serve it through the gateway"] if login else []
+        return unused + _keys(ports, name, vendors, policy)
+    if login is not None:
+        _look_at(login)
+        return ["logged in to a subscription: its credentials can be read in the task, weaker than a gateway key"]
+    if not found.gateway:
+        return []
+    kept = "of its budget it keeps dollars alone, by itself" if found.own_budget else "nothing keeps its budget"
+    return [f"no models: entry in interlock.yaml serves it, so it has no key of the policy, and {kept}"]
 
 
 def _tells(found: Capabilities) -> list[str]:
@@ -127,9 +147,34 @@ def _tells(found: Capabilities) -> list[str]:
     return [word for word, does in told.items() if does]
 
 
-def _has_gateway(ports: Ports, name: str) -> bool:
+def _vendors(ports: Ports, name: str, policy: Policy) -> list[Models]:
     spoken = set(ports.agents.dialects(name))
-    return any(spoken & set(each.dialects) for each in _policy_of(ports).models)
+    return [each for each in policy.models if spoken & set(each.dialects)]
+
+
+def _keys(ports: Ports, name: str, vendors: list[Models], policy: Policy) -> list[str]:
+    """The keys that are not there, which one that speaks several dialects may do without; no key is read for that.
+
+    Raises Refused (secret) for the key of one that speaks a single dialect, which goes to the first vendor of it.
+    """
+    words = []
+    for vendor in vendors:
+        try:
+            if vendor.key is not None and (secret := policy.secret(vendor.key)) is not None:
+                ports.secrets.check(secret)
+        except Refused as refused:
+            if vendor == vendors[0] and len(ports.agents.dialects(name)) == 1:
+                raise
+            words.append(f"without the models {vendor.name}: {refused.refusal.what.rstrip('.')}")
+    return words
+
+
+def _look_at(login: Login) -> None:
+    if not Path(login.file).expanduser().is_file():
+        what = f"The login of {login.agent} in interlock.yaml is {login.file}, which is not there."
+        raise InterlockError(
+            what, hint=f"Log in with {login.agent} on this machine, or mend logins.{login.agent}.file."
+        )
 
 
 def _policy_of(ports: Ports) -> Policy:
@@ -153,6 +198,15 @@ def _policy(ports: Ports) -> str:
     except BadInput as bad:
         raise InterlockError("; ".join(f"{p.where}: {p.what}" for p in bad.problems)) from bad
     return f"{len(view.policy.classes)} classes, {len(view.caps)} caps on {view.base.ref}."
+
+
+def _splits(ports: Ports) -> str:
+    if names := found(ports):
+        raise InterlockError(
+            f"The command of {', '.join(names)} was killed, and what it left is there yet.",
+            hint="interlock run ends its agent and puts it away.",
+        )
+    return "No agent is left of a command that was killed."
 
 
 def _compose(ports: Ports) -> str:

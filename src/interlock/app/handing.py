@@ -9,7 +9,7 @@ from interlock.app.base import View
 from interlock.core.agent import rules
 from interlock.core.agent.rules import Handed
 from interlock.core.contract.agents import Rules
-from interlock.core.contract.card import AgentChoice, Card
+from interlock.core.contract.card import AgentChoice
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import Ports, Repo
@@ -38,7 +38,7 @@ class Overview:
         }
 
 
-def handed(ports: Ports, view: View, card: Card, choice: AgentChoice) -> tuple[Handed, ...]:  # noqa: ARG001
+def handed(ports: Ports, view: View, choice: AgentChoice) -> tuple[Handed, ...]:
     """The files that a run with this choice is handed, as they are on the default branch.
 
     Raises Refused (rules-size) when they are more than the policy allows.

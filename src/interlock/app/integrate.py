@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interlock.app.base import View, card_file, fresh_view, landed_slugs, last_view
-from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record
+from interlock.app.blame import conflict, dissolve, guilty, landed_partners, leave, record, without_departed
 from interlock.app.landing import has_landed, land_candidate
 from interlock.app.publish import prove
 from interlock.app.together import check_together, green_alone, train_level
@@ -67,7 +67,11 @@ def member_of(view: View, job: Job) -> Member:
 
 
 def prove_train(ports: Ports, number: int) -> dict[str, Any]:
-    """Test the open train's members together; a guilty one leaves, and the rest are asked for again."""
+    """Test the open train's members together; a guilty one leaves, and the rest are asked for again.
+
+    Of a train that is tested already only who departed leaves; what is left is tested with the next look.
+    """
+    without_departed(ports)
     train = ports.store.train()
     if train is None or train.number != number or train.phase != "testing":
         return {"tested": None}

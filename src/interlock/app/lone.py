@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from interlock.app import handing, spending
+from interlock.app import handing, leftover, spending, watched
 from interlock.app.base import View
 from interlock.app.prompt import rules_of
 from interlock.app.rooms import Wanted, furnish
@@ -19,12 +19,15 @@ from interlock.core.agent.usage import UNKNOWN
 from interlock.core.contract.agents import Phase
 from interlock.core.contract.card import AgentChoice, Card, Level, Needs
 from interlock.core.contract.defaults import with_defaults
+from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import Assignment, End, Ports, Reading, Room
 
 _CLASS = "cross-cutting"
 """What such a run counts as, for routes and for what is spent in a day: it looks at everything."""
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +61,15 @@ class Desk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What came of one run that reached its end: the last pack it handed in, else its last text."""
+    """What came of one run that reached its end: the last pack it handed in, else its last text.
+
+    ``beside`` are changes meanwhile in trees that are not its own, by it or by somebody else: a person judges them.
+    """
 
     text: str
     read: Reading
     seconds: float
+    beside: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         seen = self.read.seen
@@ -71,14 +78,18 @@ class Heard:
             "models": list(seen.models),
             "usage": seen.usage.as_json(),
             "usd": seen.usd,
+            "beside": list(self.beside),
         }
 
 
 def desk(ports: Ports, view: View, name: str, goal: str, actor: str, phase: Phase, *, agent: str | None = None) -> Desk:
     """Route and furnish an undertaking; ``close`` it afterwards.  ``agent`` takes the place of the policy's.
 
-    Raises Refused (no-agent, isolation, rules-size).
+    ``name`` begins with LONE, by which the record knows that it is no job.  Raises Refused (no-agent, isolation,
+    rules-size).
     """
+    if not name.startswith(LONE):
+        raise ValueError(f"{name} is the name of no such undertaking.")
     policy = view.policy
     card = Card(
         slug=name,
@@ -111,7 +122,7 @@ def desk(ports: Ports, view: View, name: str, goal: str, actor: str, phase: Phas
         level=level,
         phase=phase,
         routed=routed,
-        handed=handing.handed(ports, view, card, routed.choice),
+        handed=handing.handed(ports, view, routed.choice),
     )
 
 
@@ -124,18 +135,22 @@ def run(made: Desk, number: int, prompt: str) -> Heard:
     """One run to its end.  Raises Refused: agent-stopped with its question, agent-failed, or why it could not start."""
     ports, folder = made.ports, made.ports.records.attempt(made.name, number)
     with ports.workspaces.fresh(made.view.base.oid, ports.records.job(made.name) / "tree", made.level) as bare:
-        end = _carried_out(made, number, "\n\n".join([prompt, *rules_of(made.handed)]), bare)
+        end, begun = _carried_out(made, number, "\n\n".join([prompt, *rules_of(made.handed)]), bare)
     read = ports.agents.read(made.routed.choice.use or "", folder, end, before=UNKNOWN, usd_before=None)
+    leftover.settle(ports, begun, read.outcome.kind, read.seen)
     _refuse_bad_end(made, number, read)
+    beside = watched.beside(ports, made.job, number, end, changed=False).leaked
+    if beside:
+        ports.narrate(f"{made.name}: while the agent ran, it or somebody else changed {', '.join(beside[:_SHOWN])}.")
     packs = [each.text for each in ports.records.messages(made.name, number) if each.verb == "pack"]
-    return Heard(text=packs[-1] if packs else read.seen.last_text, read=read, seconds=end.seconds)
+    return Heard(text=packs[-1] if packs else read.seen.last_text, read=read, seconds=end.seconds, beside=beside)
 
 
-def _carried_out(made: Desk, number: int, prompt: str, bare: Room) -> End:
-    """Start the run in a furnished room and wait; it is ended when the wait is broken off."""
+def _carried_out(made: Desk, number: int, prompt: str, bare: Room) -> tuple[End, Event]:
+    """Start the run in a furnished room and wait; it is ended when the wait is broken off, by a kill too."""
     ports, policy, choice = made.ports, made.view.policy, made.routed.choice
     folder = ports.records.attempt(made.name, number)
-    gateway = spending.gateway_of(ports, made.job, number, made.card, choice, made.view)
+    means = spending.means(ports, made.job, number, made.card, choice, made.view)
     wanted = Wanted(name=made.name, needs=made.card.needs, policy=policy, values=_values(made, number), record=folder)
     room, env, redact = furnish(ports, wanted, bare, None)
     given = Assignment(
@@ -145,18 +160,45 @@ def _carried_out(made: Desk, number: int, prompt: str, bare: Room) -> End:
         room=room,
         env=env,
         folder=folder,
-        phase=made.phase,
         writable=False,
-        gateway=gateway,
+        gateway=means.gateway,
         login=next((each for each in policy.logins if each.agent == choice.use), None),
-        usd_left=made.card.budget.attempt_usd,
+        usd_left=means.usd_left,
     )
     launch = ports.agents.launch(given)
+    trees = watched.trees(ports, made.job) if room.sandbox is None else ()
+    begun = _begin(made, number)
     try:
-        return ports.runs.run(folder, replace(launch, redact=(*launch.redact, *redact)))
+        order = replace(launch, redact=(*launch.redact, *redact), watched=trees, tied=True)
+        return ports.runs.run(folder, order), begun
     except BaseException:
-        ports.runs.cancel(folder)
+        leftover.end(ports, begun)
         raise
+    finally:
+        ports.agents.forget(folder)
+
+
+def _begin(made: Desk, number: int) -> Event:
+    """Put it on the record: what such a run costs counts in its day and class, and is told by usage."""
+    choice = made.routed.choice
+    data = {
+        "class": made.job.class_name,
+        "agent": choice.use,
+        "model": choice.model,
+        "phase": made.phase,
+        "base": made.view.base.oid,
+        "level": made.level,
+    }
+    return made.ports.store.record(
+        NewEvent(
+            subject=made.name,
+            attempt=number,
+            step="start",
+            kind="attempt.started",
+            actor=made.job.owner,
+            data=data,
+        )
+    )
 
 
 def _values(made: Desk, number: int) -> Mapping[str, str]:
@@ -170,7 +212,7 @@ def _values(made: Desk, number: int) -> Mapping[str, str]:
 
 
 def _stand_in(ports: Ports, view: View, name: str, actor: str, level: Level) -> Job:
-    """A job that is on no record: what a gateway asks for its limits, its ledger and its port."""
+    """A job that is not in the store: what a gateway asks for its limits, its ledger and its port."""
     now = ports.clock.now()
     return Job(
         id=name,

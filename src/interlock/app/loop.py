@@ -40,8 +40,7 @@ def reproduce_step(ports: Ports, subject: str) -> dict[str, Any]:
     """The engine's step: the skip rule, then what the gate does on the base; the job goes on, or waits with a reason."""
     job = ports.store.job(subject)
     card = from_json(job.card)
-    due = loops.due(job.card.get("loop"), job.loop, job.base)
-    if job.state is not State.ISOLATED or card.loop is None or not due:
+    if job.state is not State.ISOLATED or card.loop is None or not loops.due(card.loop, job.loop, job.base):
         return {"reproduced": None}
     return {"reproduced": _look(ports, last_view(ports), job, card, card.loop, kind="job.reproduced", skip=True)}
 
@@ -141,7 +140,7 @@ def gate(ports: Ports, view: View, job: Job, card: Card) -> Verdict | None:
         card, ports.repo.changes(view.base.oid, job.head or ""), protected_paths=view.policy.protected_paths
     ):
         return None
-    if loops.due({"gate": _gate_json(loop)}, job.loop, job.base):
+    if loops.due(loop, job.loop, job.base):
         if not _look(ports, view, job, card, loop, kind="job.note", skip=False):
             return _verdict(loop, "refused", "The loop's gate says nothing about the base.")
         job = ports.store.job(job.id)
@@ -203,7 +202,14 @@ def _go_on(ports: Ports, job: Job, card: Card, loop: Loop, failure: Failure) -> 
     expected = worth.expected(ports, job, card)
     if fault := expected.fault():
         ask = "Raise the budget, decide that it goes on all the same (interlock retry --even-so), or abandon the job."
-        _wait(ports, job, loop, replace(stop, rule="not-worth", what=f"{fault} {failure.what}", ask=ask), state)
+        _wait(
+            ports,
+            job,
+            loop,
+            replace(stop, rule="not-worth", what=f"{fault} {failure.what}", ask=ask),
+            state,
+            unit=expected.unit,
+        )
         return
     data = {
         "hypothesis": following.what,
@@ -215,8 +221,12 @@ def _go_on(ports: Ports, job: Job, card: Card, loop: Loop, failure: Failure) -> 
 
 
 # ---------------------------------------------------------------- parts
-def _wait(ports: Ports, job: Job, loop: Loop, stop: _Stop, state: dict[str, Any] | None = None) -> None:
+def _wait(
+    ports: Ports, job: Job, loop: Loop, stop: _Stop, state: dict[str, Any] | None = None, *, unit: str | None = None
+) -> None:
+    """``unit`` is what the worth of another round was told in, where that is the reason."""
     detail = {"tail": stop.tail, "log": stop.log, "owner": loop.escalate or job.owner}
+    detail |= {"unit": unit} if unit else {}
     data: dict[str, Any] = {"rule": stop.rule, "what": stop.what, "ask": stop.ask, "detail": detail}
     if state is not None:
         data["loop"] = state
@@ -236,10 +246,6 @@ def _demand(loop: Loop) -> list[Any]:
     """What the gate asks of work: proof by other numbers is none."""
     known = loop.gate
     return [*loops.key_of(known), known.clean, known.p95, known.runs, known.warm_up]
-
-
-def _gate_json(loop: Loop) -> dict[str, Any]:
-    return {"kind": loop.gate.kind, "run": loop.gate.run, "same_output": loop.gate.same_output}
 
 
 def _short(run: CheckRun, seed: int) -> dict[str, Any]:

@@ -6,61 +6,51 @@ Source: seed 004 (overnight work is boring when it is read the next morning), pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from interlock.app.asking import RESUMED
+from interlock.app.costs import Spent, ended_in, sum_of
 from interlock.app.status import Status, status
-from interlock.core.agent.usage import UNKNOWN, Usage, from_json, total
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.ports import Ports
 
 _LAST_LINES: Final = 10
 _FAILED_KINDS: Final = frozenset({"stop", "loop"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Tokens and dollars of ended attempts; ``unknown`` of them did not say their dollars, ``unsaid`` not their tokens.
-
-    A figure is None when no attempt said it.
-    """
-
-    tokens: int | None = None
-    usd: float | None = None
-    attempts: int = 0
-    unknown: int = 0
-    unsaid: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+_SKIPPED: Final = "loop-skipped"
+"""A loop that found nothing to do is neither a failure nor a question; it is there to be closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Morning:
-    """The report from ``since`` to ``until`` (seconds since the epoch); each row is plain JSON."""
+    """The report from ``since`` to ``until`` (seconds since the epoch); each row is plain JSON.
+
+    ``skipped`` are loops that found nothing to do.
+    """
 
     since: float
     until: float
     finished: tuple[Mapping[str, Any], ...]
+    skipped: tuple[Mapping[str, Any], ...]
     failed: tuple[Mapping[str, Any], ...]
     escalated: tuple[Mapping[str, Any], ...]
     running: tuple[Mapping[str, Any], ...]
     loops: tuple[Mapping[str, Any], ...]
-    totals: Cost
+    totals: Spent
 
     @property
     def first(self) -> Mapping[str, Any] | None:
-        """The first decision to take: of what only a person's word is missing to, then of what failed."""
-        return next(iter((*self.escalated, *(row for row in self.failed if row["options"]))), None)
+        """The first decision to take: of what only a person's word is missing to, then of what failed, then to close."""
+        return next(iter((*self.escalated, *(row for row in self.failed if row["options"]), *self.skipped)), None)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "since": self.since,
             "until": self.until,
             "finished": [dict(row) for row in self.finished],
+            "skipped": [dict(row) for row in self.skipped],
             "failed": [dict(row) for row in self.failed],
             "escalated": [dict(row) for row in self.escalated],
             "running": [dict(row) for row in self.running],
@@ -78,39 +68,30 @@ def morning(ports: Ports, seconds: float) -> Morning:
     events = {job.id: ports.store.events(job.id) for job in told}
     by_id = {job.id: job for job in told}
     items = [_item(ports, item, by_id, events) for item in now.asked]
-    night = (each for known in events.values() for each in known if each.at >= since)
+    night = [cost for job in told for cost in ended_in(job, (each for each in events[job.id] if each.at >= since))]
     return Morning(
         since=since,
         until=until,
         finished=tuple(_finished(job, events[job.id]) for job in told if job.state is State.LANDED),
+        skipped=tuple(item for item in items if item["rule"] == _SKIPPED),
         failed=(
             *(item for item in items if item["failed"]),
             *(_abandoned(job, events[job.id]) for job in told if job.state is State.ABANDONED),
         ),
-        escalated=tuple(item for item in items if not item["failed"]),
+        escalated=tuple(item for item in items if not item["failed"] and item["rule"] != _SKIPPED),
         running=tuple(_running(now, job) for job in told if job.state in OPEN and job.state is not State.WAITING),
         loops=tuple(_loop(job) for job in told if job.card.get("loop")),
-        totals=cost_of(night),
+        totals=sum_of(night),
     )
 
 
-def cost_of(events: Iterable[Event]) -> Cost:
-    """What the attempts that ended in these events cost, by the gateway or by their client's own word."""
-    ended = [each.data for each in events if each.kind.startswith("attempt.") and "usage" in each.data]
-    usages: list[Usage] = [from_json(data["usage"]) for data in ended]
-    dollars = [data.get("usd") for data in ended]
-    known = [each for each in dollars if each is not None]
-    return Cost(
-        tokens=total(usages).total if usages else UNKNOWN.total,
-        usd=sum(known) if known else None,
-        attempts=len(ended),
-        unknown=len(dollars) - len(known),
-        unsaid=sum(usage.total is None for usage in usages),
-    )
+def _cost(job: Job, events: Iterable[Event]) -> dict[str, Any]:
+    """What the attempts of a job that ended in these events cost."""
+    return sum_of(ended_in(job, events)).as_json()
 
 
 def _finished(job: Job, events: tuple[Event, ...]) -> dict[str, Any]:
-    cost = cost_of(events).as_json()
+    cost = _cost(job, events)
     return {"slug": job.slug, "job": job.id, "commit": job.landed_commit, "at": job.since, "cost": cost}
 
 
@@ -119,12 +100,12 @@ def _item(
 ) -> dict[str, Any]:
     """One thing of the inbox: whether the work failed, or only a person's word is missing; with its log."""
     job = jobs.get(item["job"] or "")
-    failed = item["kind"] in _FAILED_KINDS and item["rule"] not in RESUMED
+    failed = item["kind"] in _FAILED_KINDS and item["rule"] not in RESUMED and item["rule"] != _SKIPPED
     found = {**item, "failed": failed, "log": None, "cost": None}
     if job is None:
         return found
     tail = "\n".join(str(item["tail"]).splitlines()[-_LAST_LINES:])
-    return found | {"tail": tail, "log": _log(ports, job), "cost": cost_of(events[job.id]).as_json()}
+    return found | {"tail": tail, "log": _log(ports, job), "cost": _cost(job, events[job.id])}
 
 
 def _log(ports: Ports, job: Job) -> str | None:
@@ -155,7 +136,7 @@ def _abandoned(job: Job, events: tuple[Event, ...]) -> dict[str, Any]:
         "options": [],
         "failed": True,
         "log": None,
-        "cost": cost_of(events).as_json(),
+        "cost": _cost(job, events),
     }
 
 

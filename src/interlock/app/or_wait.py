@@ -38,7 +38,8 @@ def or_wait(step: Step) -> Step:
 def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
     rule = fault.code if fault.code in RULES else "internal"
     what = "; ".join(f"{p.where}: {p.what}" for p in fault.problems) if isinstance(fault, BadInput) else fault.message
-    ask = f"{fault.hint} Then resume.".strip() if fault.hint else "Mend the cause, then resume."
+    hint = (fault.hint or "Mend the cause.").strip()
+    ask = hint if "then resume" in hint.lower() else f"{hint} Then resume."
     if subject.startswith("train:"):
         train = ports.store.train()
         if train is not None and train.phase == "signed":
@@ -48,6 +49,13 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
         return
     job = ports.store.job(subject)
     if job.state in OPEN and job.state is not State.WAITING:
-        holders = list(fault.refusal.holders) if isinstance(fault, Refused) else []
-        data = {"rule": rule, "what": what, "ask": ask, "detail": {"holders": holders} if holders else {}}
+        data = {"rule": rule, "what": what, "ask": ask, "detail": _detail(fault)}
         ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))
+
+
+def _detail(fault: InterlockError) -> dict[str, Any]:
+    """What the job waits with: who holds it, and what else the refusal tells as data."""
+    if not isinstance(fault, Refused):
+        return {}
+    holders = list(fault.refusal.holders)
+    return {**({"holders": holders} if holders else {}), **fault.detail}

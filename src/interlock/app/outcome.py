@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from interlock.app import phases, watched
 from interlock.app.base import last_view
+from interlock.app.bounds import bounds_of
 from interlock.app.cardjson import from_json
+from interlock.app.costs import taken
+from interlock.app.last_words import last_words
 from interlock.app.rooms import redactions
-from interlock.app.starting import started_by
+from interlock.app.starting import effective_card, started_by
+from interlock.core.agent.outcome import Outcome as AgentOutcome
 from interlock.core.agent.packs import Pack
-from interlock.core.agent.usage import Usage, total
 from interlock.core.contract.agents import WRITING
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
@@ -39,11 +44,12 @@ def facts_of(
     """What the harness saw of one attempt."""
     said = ports.records.messages(job.id, number)
     phase = job.phase or "implement"
-    before = job.tree or ports.repo.tree_of(job.base)
+    objection = phases.objection(phase, pack)
+    before = _stray(ports, job, number) or job.tree or ports.repo.tree_of(job.base)
     return Facts(
         how=end.how,
         exit_code=end.exit_code,
-        tail=end.tail,
+        tail=redact_text(last_words(ports, job, number, end, pack if objection else None), secrets),
         message=end.message,
         branch=job.branch,
         head_branch=head.branch if head else None,
@@ -52,14 +58,14 @@ def facts_of(
         interruptions=job.interruptions,
         stop=_last(said, "stop", secrets),
         scope_request=_last(said, "scope-request", secrets),
-        agent=read.outcome,
+        agent=_came_to(ports, job, number, read),
         phase=phase,
         writing=phase in WRITING,
         final=bool(started_by(ports, job, number).get("last", True)),
         wrote=work is not None and work.tree != before,
         pack=pack is not None,
-        objection=phases.objection(phase, pack),
-        leaked=watched.leaked(ports, job, number, end),
+        objection=objection,
+        leaked=_beside(ports, job, number, end, work).leaked,
     )
 
 
@@ -83,9 +89,10 @@ def record(
         "namespace": end.namespace,
         "outcome": read.outcome.kind,
         "phase": job.phase,
-        **_spent(ports, job, number, read),
+        **taken(ports, job.id, number, read.seen),
         **_stream(read, secrets),
         "session": _session(ports, job, number, read),
+        "beside": list(_beside(ports, job, number, end, work).told),
     }
     if pack is not None:
         data["pack"] = pack.as_json()
@@ -93,12 +100,35 @@ def record(
         detail = _redacted({**outcome.detail, "denied": [each.what for each in read.seen.denied][:_SHOWN]}, secrets)
         data |= {"rule": outcome.rule, "what": redact_text(outcome.what, secrets), "ask": outcome.ask, "detail": detail}
         data |= {"worked": True} if outcome.detail.get("worked") else {}
-    # What a reading phase wrote is no work: the next one must find it stray again.
-    if work is not None and not work.empty and outcome.rule != "phase-wrote":
+    if work is not None and outcome.rule == "phase-wrote":
+        data["stray"] = work.tree  # no work; but only what the next attempt adds to it is held against that one
+    elif work is not None and not work.empty:
         data |= {"head": work.commit, "tree": work.tree}
     ports.store.record(
         NewEvent(subject=job.id, attempt=number, step="settle", kind=f"attempt.{outcome.kind}", data=data)
     )
+
+
+def _came_to(ports: Ports, job: Job, number: int, read: Reading) -> AgentOutcome:
+    """How the run came out; of dollars that its client kept by itself, with the limit that they were counted by."""
+    outcome = read.outcome
+    if outcome.kind != "limit" or outcome.limit != "money" or outcome.reached is not None:
+        return outcome
+    with suppress(BadInput):
+        bounds = bounds_of(ports, job, number, effective_card(ports, job), last_view(ports))
+        return replace(outcome, reached=bounds.narrowest())
+    return outcome
+
+
+def _stray(ports: Ports, job: Job, number: int) -> str | None:
+    """The tree that a reading phase was found to have left, where the attempt before this one did."""
+    earlier = ports.store.event(job.id, number - 1, "settle")
+    stray: str | None = earlier.data.get("stray") if earlier is not None else None
+    return stray
+
+
+def _beside(ports: Ports, job: Job, number: int, end: End, work: Work | None) -> watched.Beside:
+    return watched.beside(ports, job, number, end, changed=work is not None and not work.empty)
 
 
 def secret_texts(ports: Ports, job: Job) -> tuple[str, ...]:
@@ -111,29 +141,6 @@ def secret_texts(ports: Ports, job: Job) -> tuple[str, ...]:
     return ()
 
 
-def _spent(ports: Ports, job: Job, number: int, read: Reading) -> dict[str, Any]:
-    """Tokens and dollars: by the gateway where there was one, else by the client's own word; unknown stays unknown."""
-    calls = [call for call in ports.records.calls(job.id, number) if not call.refused]
-    if calls:
-        usage = total(call.usage for call in calls)
-        prices = [ports.prices.of(call.model, call.usage) for call in calls]
-        known = [price for price in prices if price is not None]
-        usd = sum(known) if len(known) == len(prices) else None
-        models = list(dict.fromkeys(call.model for call in calls if call.model))
-        return _costs(usage, usd, len(calls), models, "gateway")
-    seen = read.seen
-    if seen.usage.total is None:
-        return _costs(seen.usage, seen.usd, None, list(seen.models), "none" if seen.usd is None else "client")
-    usd = seen.usd
-    if usd is None and len(seen.models) == 1:
-        usd = ports.prices.of(seen.models[0], seen.usage)
-    return _costs(seen.usage, usd, None, list(seen.models), "client")
-
-
-def _costs(usage: Usage, usd: float | None, calls: int | None, models: list[str], source: str) -> dict[str, Any]:
-    return {"usage": usage.as_json(), "usd": usd, "calls": calls, "models": models, "usage_from": source}
-
-
 def _stream(read: Reading, secrets: tuple[str, ...]) -> dict[str, Any]:
     """What the stream said, in short; all of it stays raw in the record."""
     seen = read.seen
@@ -142,9 +149,16 @@ def _stream(read: Reading, secrets: tuple[str, ...]) -> dict[str, Any]:
         "failed_tools": seen.failed_tools,
         "denied": [redact_text(each.what, secrets) for each in seen.denied][:_SHOWN],
         "retries": seen.retries,
+        "lines": seen.lines,
+        "unknown_lines": seen.unknown,
         "warnings": [redact_text(each, secrets) for each in seen.warnings],
-        "raw_usage": [dict(each) for each in seen.raw_usage],
+        "raw_usage": _plain([dict(each) for each in seen.raw_usage]),
     }
+
+
+def _plain(raw: Any) -> Any:
+    """The same without NaN and infinity, which are no JSON, and which a database refuses."""
+    return json.loads(json.dumps(raw), parse_constant=lambda _: None)
 
 
 def _session(ports: Ports, job: Job, number: int, read: Reading) -> dict[str, Any] | None:

@@ -106,7 +106,8 @@ def kept(job: Job, *, start: str | None = None) -> tuple[str, ...]:
         return _from(job, start)
     if job.waiting is not None and job.waiting.rule == "test-plan":
         return _before("test-plan", job)
-    return _before("implement", job) if job.worked else job.phases
+    nothing = job.waiting is not None and job.waiting.rule == "empty-diff"
+    return _before("implement", job) if job.worked or nothing else job.phases
 
 
 def _before(phase: str, job: Job) -> tuple[str, ...]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from interlock.core.agent.loops import briefing
+from interlock.core.agent.loops import briefing, last_failure
 from interlock.core.agent.packs import Pack, fitted, for_phase
 from interlock.core.agent.rules import Handed
 from interlock.core.contract.agents import WRITING
@@ -52,7 +50,6 @@ card, `interlock-task may-i PATH` tells whether a path is yours."""
 
 _OWNED: Final = "You own these paths, and may change nothing else"
 _TO_OWN: Final = "The work may change these paths, and nothing else"
-_LOG_MOST: Final = 4096
 
 
 def prompt_for(
@@ -63,24 +60,23 @@ def prompt_for(
     phase: str = "implement",
     packs: Sequence[Pack] = (),
     handed: Sequence[Handed] = (),
+    log: str = "",
 ) -> str:
     """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts).
 
-    ``packs`` are what earlier phases handed on, ``handed`` the rules of the team.
+    ``packs`` are what earlier phases handed on, ``handed`` the rules of the team, ``log`` the end of what a loop's gate wrote.
     """
     parts = [
         f"# Task {card.slug}",
         _goal(card),
-        _list(_OWNED if phase in WRITING else _TO_OWN, card.owned_paths),
-        _list("You may read these, and must not change them", card.read_only_paths),
-        _list("You must not touch", card.prohibited_paths),
+        *_scope(card, phase),
         _list("It is done when", card.done_when),
         _list("Bring these files", tuple(f"{each.path} ({each.kind})" for each in card.artifacts)),
-        _list("These checks will be run on your tree by the harness", tuple(check.run for check in card.checks)),
-        _list("Stop, with `interlock-task stop --reason … [--question …]`, when", card.stop_when),
+        _checks(card),
+        _stop(card),
         _PHASES.get(phase, _LOOP),
         _list("Decided so far", job.hypotheses),
-        _gate(card, job),
+        _gate(card, job, log),
         *_packs(phase, packs),
         *rules_of(handed),
         _HOW,
@@ -89,20 +85,41 @@ def prompt_for(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def resumed_prompt(card: Card, job: Job, number: int) -> str:
-    """The text with which a session goes on that was stopped for an answer: what was decided, and nothing twice."""
-    decided = job.hypotheses[-1] if job.hypotheses else "Go on."
+def resumed_prompt(card: Card, job: Job, number: int, *, phase: str = "implement") -> str:
+    """The text with which a session goes on that was stopped for an answer: what was decided, and what binds it now.
+
+    The answer may have changed the card, so that its paths, checks and stop rules are told again; the rest is not.
+    """
     parts = [
-        decided,
-        f"Go on with the task {card.slug} where you stopped; its paths, checks and stop rules are as before.",
+        job.hypotheses[-1] if job.hypotheses else "Go on.",
+        f"Go on with the task {card.slug} where you stopped. This is what its card says now, whatever it said before.",
+        *_scope(card, phase),
+        _checks(card),
+        _stop(card),
         f"This is attempt {number}.",
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _goal(card: Card) -> str:
     lines = [card.goal or "", f"The accepted plan is {card.accepted_plan}." if card.accepted_plan else ""]
     return "\n".join(line for line in lines if line)
+
+
+def _scope(card: Card, phase: str) -> tuple[str, ...]:
+    return (
+        _list(_OWNED if phase in WRITING else _TO_OWN, card.owned_paths),
+        _list("You may read these, and must not change them", card.read_only_paths),
+        _list("You must not touch", card.prohibited_paths),
+    )
+
+
+def _checks(card: Card) -> str:
+    return _list("These checks will be run on your tree by the harness", tuple(check.run for check in card.checks))
+
+
+def _stop(card: Card) -> str:
+    return _list("Stop, with `interlock-task stop --reason … [--question …]`, when", card.stop_when)
 
 
 def _list(title: str, items: Sequence[str]) -> str:
@@ -125,31 +142,15 @@ def rules_of(handed: Sequence[Handed]) -> list[str]:
     return [f"## Rules of the team: {each.path}\n\n{each.text.strip()}" for each in handed if each.how == "prompt"]
 
 
-def _gate(card: Card, job: Job) -> str:
+def _gate(card: Card, job: Job, log: str) -> str:
     """What decides about a loop's work: its gate, what was seen on the base, how the last round failed, and the log's end."""
     if card.loop is None:
         return ""
-    failed = list(job.loop.get("failed") or ())
-    last: Mapping[str, Any] = failed[-1] if failed else {}
     parts = [briefing(card.loop, job.loop)]
-    if last:
+    if last := last_failure(job.loop):
         seed = f" with INTERLOCK_SEED={last['seed']}" if last.get("seed") is not None else ""
         parts.append(f"The work of attempt {last.get('attempt')} failed it{seed}: {last.get('what')}")
-    log = _tail(str(last.get("log") or job.loop.get("log") or ""))
     if log:
-        parts.append(f"The end of its log:\n\n```\n{log}\n```")
+        quoted = log.replace("```", "'''")
+        parts.append(f"The end of its log:\n\n```\n{quoted}\n```")
     return "\n\n".join(parts)
-
-
-def _tail(path: str) -> str:
-    """The last lines of a log of ours; nothing where there is none any more."""
-    if not path:
-        return ""
-    data = b""
-    with suppress(OSError), Path(path).open("rb") as stream:
-        stream.seek(0, 2)
-        stream.seek(max(0, stream.tell() - _LOG_MOST))
-        data = stream.read(_LOG_MOST)
-    text = data.decode("utf-8", "replace")
-    shown = "".join(each for each in text if each.isprintable() or each in "\n\t")
-    return shown.strip().replace("```", "'''")

@@ -188,7 +188,8 @@ def _not_ready(named: str, judged: Judged) -> Refusal:
         rule="proposal",
         what=f"The proposal {named} is not ready: {len(problems)} problem{'s' if len(problems) != 1 else ''}.",
         why="Cards are committed only when each is ready and no two of them meet.",
-        would_change="Name the open owners, mend the cards (interlock card split --into FOLDER), or split the plan again.",
+        would_change=f"Name the open owners, mend the cards (interlock card accept {named} --into FOLDER writes them out), "
+        "or split the plan again.",
         number=len(problems),
         problems=tuple(problems),
     )

@@ -14,11 +14,12 @@ from interlock.app.base import View
 from interlock.app.beside import relays_of
 from interlock.app.database import baseline_of, branch_of_job, connected, password_of, throwaway
 from interlock.app.isolate import environment_of, place_of
+from interlock.app.keys import permitted
 from interlock.core.contract.card import Card, Level, Needs
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.approvals import hosts_allowed, rules_of
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused
 from interlock.core.sandbox import HOME, SOCKETS, Bind, Host
 from interlock.ports import Branch, Guarded, Ports, Room
 
@@ -170,26 +171,9 @@ def _secrets(ports: Ports, wanted: Wanted) -> dict[str, str]:
     """The values of the secrets that are needed, each from its one source.  Raises Refused (secret, approval)."""
     found = {}
     for name in wanted.needs.secrets:
-        secret = wanted.policy.secret(name)
-        if secret is None:
-            raise Refused(
-                Refusal(
-                    rule="secret",
-                    what=f"The secret {name} is not in the policy.",
-                    why="A secret comes from the one source that the policy approves.",
-                    would_change=f"Add {name} under secrets in interlock.yaml, or take it off the card.",
-                )
-            )
-        if secret.approval and secret.approval not in wanted.approved:
-            raise Refused(
-                Refusal(
-                    rule="approval",
-                    what=f"The secret {name} waits for the approval {secret.approval}.",
-                    why="The policy hands it out only when a person has approved that for the job.",
-                    would_change=f"interlock decide {wanted.name} --approve {secret.approval}.",
-                    holders=(secret.approval,),
-                )
-            )
+        missing = f"Add {name} under secrets in interlock.yaml, or take it off the card."
+        what = f"The secret {name}"
+        secret = permitted(wanted.policy, name, wanted.approved, what=what, slug=wanted.name, missing=missing)
         found[name] = ports.secrets.read(secret)
     return found
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from interlock.app.isolate import place_of
 from interlock.core.job.events import Event
-from interlock.core.job.lifecycle import FINAL, Job
+from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import Misuse
 from interlock.ports import Ports
 
@@ -69,16 +69,20 @@ def show(ports: Ports, slug: str) -> Shown:
         record=record,
         changed=changed,
         refused=refused,
-        attempts=attempts_of(events),
+        attempts=attempts_of(events, running=job.attempt if job.state is State.RUNNING else 0),
     )
 
 
-def attempts_of(events: Iterable[Event]) -> tuple[Mapping[str, Any], ...]:
-    """Each attempt of a job in one row: what was started and why, how it came out, what it cost and handed on."""
+def attempts_of(events: Iterable[Event], *, running: int) -> tuple[Mapping[str, Any], ...]:
+    """Each attempt of a job in one row: what was started and why, how it came out, what it cost and handed on.
+
+    ``running`` is the number of the one that goes on (0: none); another that nothing says the outcome of is not settled.
+    """
     rows: dict[int, dict[str, Any]] = {}
     for event in events:
         if event.kind == "attempt.started":
-            rows[event.attempt] = {"attempt": event.attempt, "at": event.at, "state": "running"}
+            rows[event.attempt] = {"attempt": event.attempt, "at": event.at}
+            rows[event.attempt] |= {"state": "running" if event.attempt == running else "not settled"}
             rows[event.attempt] |= {name: event.data.get(name) for name in _STARTED}
         elif event.attempt in rows and event.kind.startswith("attempt."):
             rows[event.attempt] |= {"state": event.kind.removeprefix("attempt.")}
@@ -99,7 +103,10 @@ _SETTLED: Final = (
     "tools",
     "denied",
     "retries",
+    "lines",
+    "unknown_lines",
     "leftovers",
+    "beside",
     "pack",
 )
 
@@ -113,6 +120,8 @@ def _changed(ports: Ports, job: Job) -> tuple[str, ...]:
 def _line(event: Event) -> dict[str, Any]:
     data = event.data
     text = data.get("what") or data.get("text") or data.get("reason") or data.get("hypothesis") or ""
+    if not text and "approve" in data:
+        text = f"signed off {str(data['approve'])[:12]}"
     return {
         "seq": event.seq,
         "at": event.at,

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports
+
+
+def command(owner: str) -> str:
+    """What an owner types; the login's own name is seldom the one that the card has."""
+    return f"interlock sign-off --as {shlex.quote(owner)}"
 
 
 def sign_off(ports: Ports, actor: str) -> TrainState:
@@ -24,9 +31,7 @@ def sign_off(ports: Ports, actor: str) -> TrainState:
                 rule="sign-off",
                 what=f"{actor} is not asked to sign off train {train.number}.",
                 why="Each integration owner of its members approves the combined result, once.",
-                would_change=f"Sign as one of them: interlock sign-off --as {missing[0]}."
-                if missing
-                else "It is signed.",
+                would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
                 holders=missing,
             )
         )
@@ -41,6 +46,6 @@ def sign_off(ports: Ports, actor: str) -> TrainState:
     )
     for member in train.members:
         if member.owner == actor:
-            ports.store.approve(member.job, member.head, actor)
+            ports.store.approve(member.job, member.head, actor, text=f"signed off train {train.number}")
     again = ports.store.train()
     return again or train

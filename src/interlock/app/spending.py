@@ -1,156 +1,127 @@
-"""Budgets and the model gateway of an attempt: what was spent, what is left, and what may be spent; keeping it live is host.models'.
-
-A day is one of UTC, and an attempt counts on the day on which it started.
-"""
+"""The model gateway of an attempt, and what its client may spend: who can keep a limit, its keys and its port; the limits are bounds'."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Final
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from functools import partial
 
-from interlock.app.base import View, last_view
-from interlock.app.ceilings import Scope, limits_of
-from interlock.app.costs import Cost, Spent, costs_of, spent, sum_of
-from interlock.core.agent.gateway import Ceiling, ModelGateway, Upstream
-from interlock.core.agent.naming import price_of
-from interlock.core.agent.usage import UNKNOWN, Price
+from interlock.app.base import View
+from interlock.app.bounds import Bounds, bounds_of, forget_old
+from interlock.app.keys import permitted
+from interlock.app.pricing import prices_for
+from interlock.core.agent.gateway import ModelGateway, Upstream
 from interlock.core.contract.agents import Models
+from interlock.core.contract.around import Secret
 from interlock.core.contract.card import AgentChoice, Card
-from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import Ports
 
-__all__ = ["Spent", "gateway_of", "money_left", "spent"]
 
-_DAY: Final = 86_400.0
-_SOLD: Final = {"api.anthropic.com": ("claude",), "api.openai.com": ("gpt", "o1", "o3", "o4", "codex", "computer")}
-"""How the models of two vendors are called; of any other, the whole table is taken along."""
-
-
-def money_left(ports: Ports, job: Job, card: Card) -> float | None:
-    """Dollars that the job's running attempt, or its next one, may still spend by every limit on it; None without one."""
-    number = job.attempt if job.state is State.RUNNING else job.attempt + 1
-    view, own = last_view(ports), _ledger(ports, job, number)
-    left = [
-        ceiling.usd - _totals(ports, ceiling, own)[1]
-        for ceiling in _ceilings(ports, job, number, card, view)
-        if ceiling.usd is not None
-    ]
-    return max(0.0, round(min(left), 6)) if left else None
-
-
-def gateway_of(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View) -> ModelGateway | None:
-    """The gateway of an attempt, with keys; None where the policy has no models that its agent speaks to.
-
-    Raises Refused: budget, when a limit is spent or nothing could keep it; secret and approval for its keys; ports.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What an attempt is given: its gateway, None where the policy has no models that its agent speaks to, and the
+    dollars that its client may spend, None without a limit.
     """
-    spoken = set(ports.agents.dialects(choice.use))
-    vendors = [each for each in view.policy.models if spoken & set(each.dialects)]
-    ceilings = _ceilings(ports, job, number, card, view)
-    own = _ledger(ports, job, number)
-    for ceiling in ceilings:
-        _refuse_spent(ports, job, ceiling, own)
+
+    gateway: ModelGateway | None
+    usd_left: float | None
+
+
+def check(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View) -> None:
+    """Let an attempt start whose limits can be kept and are not spent; no key is read for that.
+
+    Raises Refused: budget; secret and approval for a key that it cannot do without.
+    """
+    _bounds(ports, job, number, card, choice, view)
+    vendors = _vendors(ports, choice, view)
+    for vendor in vendors:
+        try:
+            _secret(job, view, vendor)
+        except Refused as refused:
+            if not _may_do_without(ports, choice, vendors, vendor, refused):
+                raise
+
+
+def means(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View) -> Means:
+    """The gateway of an attempt, with keys, and its dollars.
+
+    Raises Refused: budget, when a limit is spent or nothing could keep it; secret and approval for a key that it
+    cannot do without; ports.
+    """
+    bounds = _bounds(ports, job, number, card, choice, view)
+    vendors = _vendors(ports, choice, view)
     if not vendors:
-        _refuse_unkept(ports, job, card, choice)
-        return None
-    dollars = any(each.usd is not None for each in ceilings) or any(c.per_day.usd for c in view.policy.classes)
-    return ModelGateway(
-        upstreams=tuple(_upstream(ports, job, view, each) for each in vendors),
+        return Means(gateway=None, usd_left=bounds.usd_left())
+    forget_old(ports)
+    dollars = any(each.usd is not None for each in bounds.ceilings) or any(c.per_day.usd for c in view.policy.classes)
+    gateway = ModelGateway(
+        upstreams=tuple(
+            _upstream(ports, job, view, each, partial(_may_do_without, ports, choice, vendors, each))
+            for each in vendors
+        ),
         token="".join(ports.new_id() for _ in range(4)),
         listen=_listen(job),
         record=str(ports.records.attempt(job.id, number)),
-        ledgers=str(ports.records.ledgers()),
-        ledger=own,
-        prices={**(_prices(ports, vendors, choice) if dollars else {}), **_own_prices(view)},
-        ceilings=ceilings,
+        ledgers=str(bounds.folder),
+        ledger=bounds.ledger,
+        prices=prices_for(ports, view.policy, vendors, choice.model, table=dollars),
+        ceilings=bounds.ceilings,
     )
+    return Means(gateway=gateway, usd_left=bounds.usd_left())
 
 
-def _ceilings(ports: Ports, job: Job, number: int, card: Card, view: View) -> tuple[Ceiling, ...]:
-    """Every limit on an attempt, with what was spent under it and stands in no ledger of this machine."""
-    limits = limits_of(job, card, view.policy)
-    before = {scope: _before(ports, job, number, scope) for scope in dict.fromkeys(each.scope for each in limits)}
-    found = []
-    for limit in limits:
-        spent_before, files = before[limit.scope]
-        found.append(
-            Ceiling(
-                scope=limit.scope,
-                text=limit.text,
-                tokens=limit.tokens,
-                usd=limit.usd,
-                spent_tokens=spent_before.usage.total or 0,
-                spent_usd=spent_before.known,
-                files=files,
-            )
-        )
-    return tuple(found)
+def _bounds(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View) -> Bounds:
+    """The limits on the attempt.  Raises Refused (budget) for one that is spent, or that nothing would keep."""
+    _refuse_turns(ports, job, card, choice)
+    bounds = bounds_of(ports, job, number, card, view)
+    bounds.refuse_spent(job.slug)
+    if not _vendors(ports, choice, view):
+        _refuse_unkept(ports, job, card, choice)
+    return bounds
 
 
-def _before(ports: Ports, job: Job, number: int, scope: Scope) -> tuple[Spent, tuple[str, ...]]:
-    """What counts in a scope and is in no ledger, and the patterns of the ledgers that count."""
-    if scope == "attempt":
-        return Spent(), ()
-    if scope == "job":
-        return sum_of(costs_of(ports, job, leave_out=number)), ()
-    day, name = _day(ports.clock.now()), job.class_name if scope == "class" else None
-    return _elsewhere(ports, day, name), (f"{day}/{name or '*'}/*.json",)
+def _vendors(ports: Ports, choice: AgentChoice, view: View) -> list[Models]:
+    """The vendors of the policy that the agent's client speaks to."""
+    spoken = set(ports.agents.dialects(choice.use))
+    return [each for each in view.policy.models if spoken & set(each.dialects)]
 
 
-def _elsewhere(ports: Ports, day: str, class_name: str | None) -> Spent:
-    """What attempts of a day cost whose ledger is not here: run on another machine, or without a gateway."""
-    begin = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
-    ledgers = ports.records.ledgers()
-    found: list[Cost] = []
-    for job in ports.store.jobs(open_only=False):
-        if class_name not in (None, job.class_name) or (job.since < begin and job.state is not State.RUNNING):
-            continue
-        found += [
-            cost
-            for cost in costs_of(ports, job)
-            if begin <= cost.started < begin + _DAY and not (ledgers / _name(day, job, cost.number)).exists()
-        ]
-    return sum_of(found)
+def _may_do_without(
+    ports: Ports, choice: AgentChoice, vendors: Sequence[Models], vendor: Models, refused: Refused
+) -> bool:
+    """Whether a key that is missing keeps the agent from nothing else: one that speaks several dialects, such as a
+    command, may call no model at all.  One that speaks a single dialect goes to the first vendor of it; an approval is
+    always asked for.
+    """
+    needed = len(ports.agents.dialects(choice.use)) == 1 and vendor == vendors[0]
+    return refused.refusal.rule == "secret" and not needed
 
 
-def _totals(ports: Ports, ceiling: Ceiling, own: str) -> tuple[int, float]:
-    """Tokens and dollars spent under a limit until now, with the ledgers that count."""
-    folder = ports.records.ledgers()
-    paths = {folder / own, *(path for pattern in ceiling.files for path in folder.glob(pattern))}
-    tokens, usd = ceiling.spent_tokens, ceiling.spent_usd
-    for path in paths:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            shape = json.loads(path.read_bytes())
-            more = int(shape["tokens"]), float(shape["usd"])
-            tokens, usd = tokens + more[0], usd + more[1]
-    return tokens, usd
-
-
-def _refuse_spent(ports: Ports, job: Job, ceiling: Ceiling, own: str) -> None:
-    tokens, usd = _totals(ports, ceiling, own)
-    over_tokens = ceiling.tokens is not None and tokens >= ceiling.tokens
-    if not over_tokens and (ceiling.usd is None or usd < ceiling.usd):
+def _refuse_turns(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> None:
+    """Refuse a limit in turns for a client that knows none."""
+    if card.budget.turns is None or ports.agents.capabilities(choice).turn_limit:
         return
-    figures = f"{tokens} tokens" if over_tokens else f"usd {usd:.4f}"
-    change = (
-        f"interlock decide {job.slug} --raise {'tokens' if over_tokens else 'usd'}=N, narrow the card, or abandon it."
-        if ceiling.scope in ("attempt", "job")
-        else "Wait for the next day (UTC), or raise per_day in interlock.yaml."
-    )
+    keep = [name for name in ports.agents.names() if _keeps_turns(ports, name)]
+    known = f"Use {' or '.join(keep)}, which keeps one, or take" if keep else "Take"
     raise Refused(
         Refusal(
             rule="budget",
-            what=f"The budget of {ceiling.text} is spent: {figures}.",
-            why="No model is called any more under a limit that is used up.",
-            would_change=change,
-            number=int(tokens if over_tokens else usd),
+            what=f"{job.slug} has a budget of {card.budget.turns} turns that nothing can keep: {choice.use} knows no such limit.",
+            why="A limit that is not enforced while the agent runs is none.",
+            would_change=f"{known} budget.turns off and limit tokens, usd or wall.",
+            number=card.budget.turns,
+            holders=tuple(keep),
         )
     )
+
+
+def _keeps_turns(ports: Ports, name: str) -> bool:
+    with suppress(Refused):
+        return ports.agents.capabilities(AgentChoice(use=name)).turn_limit
+    return False
 
 
 def _refuse_unkept(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> None:
@@ -176,39 +147,32 @@ def _refuse_unkept(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> N
     )
 
 
-def _upstream(ports: Ports, job: Job, view: View, vendor: Models) -> Upstream:
+def _upstream(ports: Ports, job: Job, view: View, vendor: Models, dispensable: Callable[[Refused], bool]) -> Upstream:
+    """The vendor with its key; closed, with the reason, where that is not to be had and the agent may do without.
+
+    Raises Refused (secret, approval) where it may not.
+    """
+    key = closed = ""
+    try:
+        secret = _secret(job, view, vendor)
+        key = ports.secrets.read(secret) if secret is not None else ""
+    except Refused as refused:
+        if not dispensable(refused):
+            raise
+        closed = f"{refused.refusal.what} {refused.refusal.would_change}".strip()
     return Upstream(
-        name=vendor.name,
-        dialects=vendor.dialects,
-        url=vendor.url,
-        key=_key(ports, job, view, vendor) if vendor.key else "",
-        address=vendor.address,
+        name=vendor.name, dialects=vendor.dialects, url=vendor.url, key=key, address=vendor.address, closed=closed
     )
 
 
-def _key(ports: Ports, job: Job, view: View, vendor: Models) -> str:
-    """The vendor's key.  Raises Refused (secret, approval)."""
-    secret = view.policy.secret(vendor.key or "")
-    if secret is None:
-        raise Refused(
-            Refusal(
-                rule="secret",
-                what=f"The key {vendor.key} of the models {vendor.name} is not among the secrets.",
-                why="A key comes from the one source that the policy approves.",
-                would_change=f"Write secrets: {{{vendor.key}: {{variable: {vendor.key}}}}} in interlock.yaml.",
-            )
-        )
-    if secret.approval and secret.approval not in job.approved:
-        raise Refused(
-            Refusal(
-                rule="approval",
-                what=f"The key {secret.name} of the models {vendor.name} waits for the approval {secret.approval}.",
-                why="The policy uses it only when a person has approved that for the job.",
-                would_change=f"interlock decide {job.slug} --approve {secret.approval}.",
-                holders=(secret.approval,),
-            )
-        )
-    return ports.secrets.read(secret)
+def _secret(job: Job, view: View, vendor: Models) -> Secret | None:
+    """The vendor's key by the policy; None where it needs none.  Raises Refused (secret, approval)."""
+    name = vendor.key
+    if not name:
+        return None
+    what = f"The key {name} of the models {vendor.name}"
+    missing = f"Write secrets: {{{name}: {{variable: {name}}}}} in interlock.yaml."
+    return permitted(view.policy, name, job.approved, what=what, slug=job.slug, missing=missing)
 
 
 def _listen(job: Job) -> str:
@@ -227,46 +191,3 @@ def _listen(job: Job) -> str:
             )
         )
     return f"tcp:127.0.0.1:{free[0]}"
-
-
-def _prices(ports: Ports, vendors: list[Models], choice: AgentChoice) -> Mapping[str, Price]:
-    """The prices that the vendors' models may need: the order of a run is held in memory for as long as it lasts."""
-    table = ports.prices.table()
-    sold = [_SOLD.get(urlsplit(each.url).hostname or "") for each in vendors]
-    kept = {
-        name: price
-        for name, price in table.items()
-        if any(families is None or name.startswith(families) for families in sold)
-        and ("/" not in name or name.rpartition("/")[2] not in table)
-    }
-    if choice.model and price_of(kept, choice.model) is None and (price := _price_by(ports, choice.model)) is not None:
-        kept[choice.model] = price
-    return kept
-
-
-def _own_prices(view: View) -> Mapping[str, Price]:
-    return {each.model: each.price for each in view.policy.prices}
-
-
-def _price_by(ports: Ports, model: str) -> Price | None:
-    """A flat price out of what single counts cost, for names that the table matches by rules of its own."""
-    parts = ("uncached_input", "output", "cache_read", "cache_write")
-    costs = [ports.prices.of(model, replace(UNKNOWN, **{part: 1000})) for part in parts]
-    if costs[0] is None or costs[1] is None:
-        return None
-    numbers = [None if cost is None else cost * 1000 for cost in costs]
-    return Price(input=numbers[0] or 0.0, output=numbers[1] or 0.0, cache_read=numbers[2], cache_write=numbers[3])
-
-
-def _ledger(ports: Ports, job: Job, number: int) -> str:
-    """Where the attempt's totals are: on the day on which it started, or starts now."""
-    event = ports.store.event(job.id, number, "start")
-    return _name(_day(event.at if event is not None else ports.clock.now()), job, number)
-
-
-def _name(day: str, job: Job, number: int) -> str:
-    return f"{day}/{job.class_name}/{job.id}-{number}.json"
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()

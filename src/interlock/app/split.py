@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.app import lone
+from interlock.app import leftover, lone
 from interlock.app.base import View, view_of
 from interlock.app.card_source import Source, from_default_branch
 from interlock.app.proposal import Judged, judge, keep
 from interlock.core.agent.proposing import ask, ask_again, documents
+from interlock.core.job.events import LONE
 from interlock.core.problems import BadInput, Refusal, Refused
 from interlock.ports import Ports
 
@@ -46,14 +47,15 @@ def split(ports: Ports, plan: str, actor: str, *, agent: str | None = None) -> P
     text = _plan(ports, view, plan)
     landed = ports.repo.landed_slugs(view.base.oid)
     others = [each.draft for each in source.cards if each.draft is not None and each.slug not in landed]
-    name = f"split-{ports.new_id()}"
-    desk = lone.desk(ports, view, name, f"Split {plan} into cards", actor, "plan", agent=agent)
-    try:
-        judged, runs = _rounds(desk, source, landed, ask(plan, text, view.policy, others))
-    finally:
-        lone.close(desk)
-    about = {"proposal": name, "plan": plan, "by": actor, "at": ports.clock.now(), **desk.as_json(), "runs": runs}
-    folder = keep(ports, name, judged, about)
+    name = f"{LONE}{ports.new_id()}"
+    with leftover.held(ports, name):
+        desk = lone.desk(ports, view, name, f"Split {plan} into cards", actor, "plan", agent=agent)
+        try:
+            judged, runs = _rounds(desk, source, landed, ask(plan, text, view.policy, others))
+        finally:
+            lone.close(desk)
+        about = {"proposal": name, "plan": plan, "by": actor, "at": ports.clock.now(), **desk.as_json(), "runs": runs}
+        folder = keep(ports, name, judged, about)
     return Proposal(name=name, plan=plan, folder=folder, judged=judged, runs=tuple(runs))
 
 

@@ -13,6 +13,8 @@ from interlock.app.base import View, last_view
 from interlock.app.cardjson import from_json
 from interlock.app.prompt import prompt_for, resumed_prompt
 from interlock.app.rooms import room_of
+from interlock.app.trials import end_of_log
+from interlock.core.agent.adapter import Capabilities
 from interlock.core.agent.routing import Routed, route
 from interlock.core.contract.agents import WRITING, Login
 from interlock.core.contract.card import AgentChoice, Card
@@ -36,7 +38,7 @@ def started_by(ports: Ports, job: Job, number: int) -> Mapping[str, Any]:
 def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
     """What the record says of an attempt that starts now.
 
-    Raises Refused (no-agent, budget, rules-size) when it cannot be started by the present policy.
+    Raises Refused (no-agent, budget, secret, approval, rules-size) when it cannot be started by the present policy.
     """
     view = last_view(ports)
     card = effective_card(ports, job)
@@ -45,9 +47,9 @@ def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
     if is_adoption(job, number):
         return data | {"agent": card.agent.use, "model": card.agent.model, "phase": "implement"}
     phase = phases.due(job, view)
-    routed = _routed(ports, job, view, phase)
-    spending.gateway_of(ports, job, number, card, routed.choice, view)  # refuses what no gateway could keep
-    handed = handing.handed(ports, view, card, routed.choice)
+    routed, can = _routed(ports, job, view, phase)
+    spending.check(ports, job, number, card, routed.choice, view)
+    handed = handing.handed(ports, view, routed.choice)
     choice = routed.choice
     return data | {
         "agent": choice.use,
@@ -58,7 +60,8 @@ def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
         "why": routed.why,
         "phase": phase,
         "last": phases.is_last(job, view, phase),
-        "resumes": _resumes(job, choice, phase),
+        "resumes": _resumes(ports, job, choice, view, phase) if can.resume else None,
+        "approvals": can.approvals,
         "handed": [each.as_json() for each in handed],
     }
 
@@ -74,20 +77,22 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
     values |= {"INTERLOCK_ATTEMPT_NUMBER": str(number), "INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
     values |= {"INTERLOCK_PHASE": phase}
     session = begun.get("resumes") or {}
+    means = spending.means(ports, job, number, card, choice, view)
     given = Assignment(
         card=card,
         choice=choice,
-        prompt=resumed_prompt(card, job, number) if session else _prompt(ports, job, number, card, choice, view, phase),
+        prompt=resumed_prompt(card, job, number, phase=phase)
+        if session
+        else _prompt(ports, job, number, card, choice, view, phase),
         room=room,
         env=values,
         folder=folder,
-        phase=phase,
         writable=phase in WRITING,
-        gateway=spending.gateway_of(ports, job, number, card, choice, view),
+        gateway=means.gateway,
         login=_login(view, choice),
         resume=str(session.get("id") or ""),
         resume_home=ports.records.attempt(job.id, int(session["attempt"])) / "home" if session else None,
-        usd_left=spending.money_left(ports, job, card),
+        usd_left=means.usd_left,
     )
     launch = ports.agents.launch(given)
     trees = watched.trees(ports, job) if room.sandbox is None else ()
@@ -96,12 +101,12 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
 
 def _prompt(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View, phase: str) -> str:
     packs = phases.packs(ports, job)
-    handed = handing.handed(ports, view, card, choice)
-    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed)
+    handed = handing.handed(ports, view, choice)
+    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=end_of_log(ports, job))
 
 
-def _routed(ports: Ports, job: Job, view: View, phase: str) -> Routed:
-    """The agent, model and effort for this run, of what the card itself names and the policy adds.
+def _routed(ports: Ports, job: Job, view: View, phase: str) -> tuple[Routed, Capabilities]:
+    """The agent, model and effort for this run, of what the card itself names and the policy adds, and what it can do.
 
     Raises Refused (no-agent) when nothing names an agent that is known.
     """
@@ -116,17 +121,24 @@ def _routed(ports: Ports, job: Job, view: View, phase: str) -> Routed:
                 would_change="Name one in the card, its class or interlock.yaml: agent: {use: command, command: …}.",
             )
         )
-    ports.agents.capabilities(routed.choice)
-    return routed
+    return routed, ports.agents.capabilities(routed.choice)
 
 
 def _login(view: View, choice: AgentChoice) -> Login | None:
     return next((each for each in view.policy.logins if each.agent == choice.use), None)
 
 
-def _resumes(job: Job, choice: AgentChoice, phase: str) -> dict[str, Any] | None:
-    """The session that is gone on with: of the same agent and phase, and only where a person answered it."""
+def _resumes(ports: Ports, job: Job, choice: AgentChoice, view: View, phase: str) -> dict[str, Any] | None:
+    """The session that is gone on with: of the same agent and phase, only where a person answered it, and while it is there.
+
+    Where it is gone a fresh run is told everything; a HOME that the policy lets in keeps sessions by itself.
+    """
     session = job.session
     if not session or session.get("agent") != choice.use or session.get("phase") != phase or not session.get("id"):
+        return None
+    own = job.level != "sealed" and "HOME" in view.policy.environment
+    if not own and not ports.agents.has_session(
+        str(choice.use), ports.records.attempt(job.id, int(session["attempt"]))
+    ):
         return None
     return dict(session)

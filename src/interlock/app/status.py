@@ -9,6 +9,8 @@ from typing import Any
 
 from interlock.app.asking import kind_of, options_of, permission_options
 from interlock.app.beside import ended
+from interlock.app.raise_to import detail_of
+from interlock.app.sign_off import command as sign_off_command
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
@@ -17,7 +19,10 @@ from interlock.ports import Ports, Running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Jobs (open ones first), the open train, and what a person is asked; ``now`` is when, ``permissions`` by job."""
+    """Jobs (open ones first), the open train, and what a person is asked; ``now`` is when, ``permissions`` by job.
+
+    ``details`` are by job what its options are told from, where that is more than it waits with.
+    """
 
     jobs: tuple[Job, ...]
     train: TrainState | None
@@ -25,6 +30,7 @@ class Status:
     alive: frozenset[str]
     ended: Mapping[str, tuple[Running, ...]]
     permissions: Mapping[str, tuple[Asked, ...]] = field(default_factory=dict)
+    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     now: float = 0.0
 
     @property
@@ -33,8 +39,12 @@ class Status:
 
         Each has its kind, owner, age in seconds, and options: labels with the command that gives that answer.
         """
-        items = [_job_question(job) for job in self.jobs if job.state is State.WAITING and job.waiting]
-        items += [_permission(job, each) for job in self.jobs for each in self.permissions.get(job.id, ())]
+        items = [
+            _job_question(job, self.details.get(job.id))
+            for job in self.jobs
+            if job.state is State.WAITING and job.waiting
+        ]
+        items += [_permission(job, each, self.now) for job in self.jobs for each in self.permissions.get(job.id, ())]
         if self.train and self.train.phase == "tested":
             items.append(_train_question(self.train))
         aged = ({**item, "age": round(max(0.0, self.now - item["since"]), 1)} for item in items)
@@ -96,22 +106,22 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
         alive=alive,
         ended=dead,
         permissions=asked,
+        details={job.id: detail_of(ports, job) for job in ordered if job.state is State.WAITING},
         now=ports.clock.now(),
     )
 
 
 def permissions(ports: Ports, job: Job) -> tuple[Asked, ...]:
-    """What the running agent of a job waits for; a plain command asks for nothing."""
+    """What the running agent of a job waits for; the stream of one that cannot ask is not looked at."""
     begun = ports.store.event(job.id, job.attempt, "start")
-    use = str((begun.data if begun else {}).get("agent") or "command")
-    if use == "command":
+    if begun is None or not begun.data.get("approvals"):
         return ()
-    return ports.agents.watch(use, ports.records.attempt(job.id, job.attempt)).asked
+    return ports.agents.watch(str(begun.data["agent"]), ports.records.attempt(job.id, job.attempt)).asked
 
 
-def _job_question(job: Job) -> dict[str, Any]:
+def _job_question(job: Job, known: Mapping[str, Any] | None) -> dict[str, Any]:
     waiting = job.waiting
-    rule, detail = (waiting.rule, waiting.detail) if waiting else ("", {})
+    rule, detail = (waiting.rule, known or waiting.detail) if waiting else ("", {})
     return {
         "kind": kind_of(rule, detail),
         "slug": job.slug,
@@ -126,17 +136,19 @@ def _job_question(job: Job) -> dict[str, Any]:
     }
 
 
-def _permission(job: Job, asked: Asked) -> dict[str, Any]:
+def _permission(job: Job, asked: Asked, now: float) -> dict[str, Any]:
+    """What an agent asks; when it did is its own word, and believed between the start of its attempt and now."""
+    since = min(max(asked.at or 0.0, job.since), now)
     return {
         "kind": "permission",
         "slug": job.slug,
         "job": job.id,
         "rule": "permission",
         "what": f"The agent waits for a permission: {asked.what}",
-        "ask": "Permit or refuse it; the agent goes on where it is.",
+        "ask": f"Permit or refuse it; the agent goes on where it is. interlock logs {job.slug} tells what it did so far.",
         "owner": job.owner,
-        "since": job.since,
-        "tail": "",
+        "since": since,
+        "tail": asked.change,
         "request": asked.id,
         "options": [each.as_json() for each in permission_options(job.slug, asked)],
     }
@@ -150,11 +162,14 @@ def _train_question(train: TrainState) -> dict[str, Any]:
         "job": None,
         "rule": "sign-off",
         "what": f"The combined result of {slugs} is green.",
-        "ask": f"{', '.join(train.unsigned)}: interlock sign-off",
+        "ask": f"Signed by {', '.join(train.unsigned)}, it may land.",
         "owner": ", ".join(train.unsigned),
         "since": train.since,
         "tail": "",
-        "options": [{"label": "sign the combined result off", "command": "interlock sign-off"}],
+        "options": [
+            {"label": f"sign the combined result off as {owner}", "command": sign_off_command(owner)}
+            for owner in train.unsigned
+        ],
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from interlock.app.base import landed_slugs, last_view
 from interlock.app.blame import make_wait
 from interlock.app.integrate import depends_on
+from interlock.app.leftover import sweep
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN
 from interlock.core.plan import Action, Snapshot, plan, subject_of
@@ -33,8 +34,9 @@ def snapshot(ports: Ports) -> Snapshot:
 def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callable[[], bool] = lambda: False) -> None:
     """Do what is due until nothing is, or for ever with watch; may be ended and started again at any moment.
 
-    One action at a time is carried out for each job and for the train.
+    One action at a time is carried out for each job and for the train.  First, what killed commands left is put away.
     """
+    sweep(ports)
     started: set[str] = set()
     while not stop():
         running = engine.running()

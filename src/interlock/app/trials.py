@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from interlock.app.base import View
 from interlock.app.database import level_of
@@ -20,8 +22,10 @@ from interlock.core.job.evidence import CheckRun
 from interlock.core.job.lifecycle import Job
 from interlock.ports import Ports
 
-SEED: str = "INTERLOCK_SEED"
+SEED: Final = "INTERLOCK_SEED"
 """The variable in which a gate's command finds the seed of one run."""
+
+_SHOWN_MOST: Final = 4096
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,6 +95,20 @@ def _furnished(of: Trials) -> Iterator[Furnished]:
 
 def _tree(ports: Ports, job: Job) -> Path:
     return ports.records.job(job.id) / "loop" / "tree"
+
+
+def end_of_log(ports: Ports, job: Job) -> str:
+    """The last lines of the run that a job's next attempt starts from; nothing without a loop, or once the log is gone."""
+    name = loops.log_of(job.loop)
+    if not name:
+        return ""
+    data = b""
+    with suppress(OSError), (ports.records.job(job.id) / name).open("rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, stream.tell() - _SHOWN_MOST))
+        data = stream.read(_SHOWN_MOST)
+    text = data.decode("utf-8", "replace")
+    return "".join(each for each in text if each.isprintable() or each in "\n\t").strip()
 
 
 # ---------------------------------------------------------------- a benchmark

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from interlock.app.costs import Cost, costs_of, dollars_of
+from interlock.app.costs import Cost, costs_between, dollars_of
 from interlock.core.agent.usage import Usage, total
-from interlock.core.job.lifecycle import State
 from interlock.ports import Ports
 
 By = Literal["class", "agent", "model", "phase"]
@@ -37,7 +36,8 @@ class Part:
 class Row:
     """One line of the report.
 
-    ``usd`` is what is known, of all but ``unpriced`` attempts.  ``landed`` counts changes that landed with its part in
+    ``usd`` is what is known, of all but ``unpriced`` attempts; ``unsettled`` counts those that do not run and that nothing
+    says yet how they came out, with their calls so far.  ``landed`` counts changes that landed with its part in
     them; ``usd_per_landed`` is what all its attempts cost for each of them, None when that is not known.
     """
 
@@ -48,6 +48,7 @@ class Row:
     usd: float
     unpriced: int
     landed: int
+    unsettled: int = 0
 
     @property
     def usd_per_landed(self) -> float | None:
@@ -62,6 +63,7 @@ class Row:
             "tokens": self.usage.total,
             "usd": None if self.unpriced == self.attempts else round(self.usd, 6),
             "unpriced": self.unpriced,
+            "unsettled": self.unsettled,
             "landed": self.landed,
             "usd_per_landed": None if self.usd_per_landed is None else round(self.usd_per_landed, 6),
         }
@@ -80,11 +82,9 @@ def report(ports: Ports, by: By, *, since: float) -> tuple[Row, ...]:
 
 
 def parts_of(ports: Ports, *, since: float) -> Iterator[Part]:
-    """What each attempt since then took, model by model."""
-    for job in ports.store.jobs(open_only=False):
-        for cost in costs_of(ports, job):
-            if cost.started >= since:
-                yield from _parts(ports, cost)
+    """What each attempt since then took, model by model; no older one is read."""
+    for cost in costs_between(ports, since):
+        yield from _parts(ports, cost)
 
 
 def exported(ports: Ports, *, since: float) -> Iterator[dict[str, Any]]:
@@ -103,9 +103,9 @@ def exported(ports: Ports, *, since: float) -> Iterator[dict[str, Any]]:
             "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
             "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
             "gen_ai.usage.reasoning.output_tokens": usage.reasoning,
-            "interlock.job": cost.job.id,
-            "interlock.card": cost.job.slug,
-            "interlock.class": cost.job.class_name,
+            "interlock.job": cost.job,
+            "interlock.card": cost.slug,
+            "interlock.class": cost.class_name,
             "interlock.attempt": cost.number,
             "interlock.phase": cost.began.get("phase") or None,
             "interlock.outcome": cost.ended.get("outcome"),
@@ -121,7 +121,7 @@ def exported(ports: Ports, *, since: float) -> Iterator[dict[str, Any]]:
 
 def _parts(ports: Ports, cost: Cost) -> Iterator[Part]:
     agent = str(cost.began.get("agent") or "")
-    calls = [call for call in ports.records.calls(cost.job.id, cost.number) if not call.refused]
+    calls = [call for call in ports.records.calls(cost.job, cost.number) if not call.refused]
     if not calls:
         named = cost.ended.get("models") or [cost.began.get("model")]
         model = ", ".join(str(each) for each in named if each) or NOT_KNOWN
@@ -146,7 +146,7 @@ def _parts(ports: Ports, cost: Cost) -> Iterator[Part]:
 def _name(part: Part, by: By) -> str:
     match by:
         case "class":
-            return part.cost.job.class_name
+            return part.cost.class_name
         case "agent":
             return str(part.cost.began.get("agent") or NOT_KNOWN)
         case "phase":
@@ -157,8 +157,8 @@ def _name(part: Part, by: By) -> str:
 
 def _row(name: str, parts: Iterable[Part]) -> Row:
     parts = tuple(parts)
-    attempts = {(part.cost.job.id, part.cost.number) for part in parts}
-    unpriced = {(part.cost.job.id, part.cost.number) for part in parts if part.usd is None}
+    attempts = {(part.cost.job, part.cost.number) for part in parts}
+    unpriced = {(part.cost.job, part.cost.number) for part in parts if part.usd is None}
     return Row(
         name=name,
         attempts=len(attempts),
@@ -166,5 +166,6 @@ def _row(name: str, parts: Iterable[Part]) -> Row:
         usage=total(part.usage for part in parts),
         usd=sum(part.usd for part in parts if part.usd is not None),
         unpriced=len(unpriced),
-        landed=len({part.cost.job.id for part in parts if part.cost.job.state is State.LANDED}),
+        landed=len({part.cost.job for part in parts if part.cost.landed}),
+        unsettled=len({(part.cost.job, part.cost.number) for part in parts if part.cost.unsettled}),
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
+from interlock.core.contract.paths import parse
 from interlock.core.job.lifecycle import Job, State
 from interlock.ports import End, Ports
 
@@ -19,8 +22,26 @@ def trees(ports: Ports, job: Job) -> tuple[Path, ...]:
     return (*main, *_siblings(ports, job))
 
 
-def leaked(ports: Ports, job: Job, number: int, end: End) -> tuple[str, ...]:
-    """What changed in those trees during an attempt, without those of tasks that have gone on since it started."""
+class Beside(NamedTuple):
+    """What changed beside a task while its agent ran: ``leaked`` ends the attempt, ``told`` stands on the record alone."""
+
+    leaked: tuple[str, ...]
+    told: tuple[str, ...]
+
+
+def beside(ports: Ports, job: Job, number: int, end: End, *, changed: bool) -> Beside:
+    """What changed in those trees during an attempt, without those of tasks that have gone on since it started.
+
+    People work in the main checkout meanwhile.  A change there is held against the agent when its own tree has none
+    (case AI-01), when the card owns the path, and when git would run something else from now on; one in the
+    tree of a task at rest always is.
+    """
+    found = _by_nobody(ports, job, number, end)
+    leaked = tuple(each for each in found if not changed or _is_grave(ports, job, each))
+    return Beside(leaked, tuple(each for each in found if each not in leaked))
+
+
+def _by_nobody(ports: Ports, job: Job, number: int, end: End) -> Sequence[str]:
     started = ports.store.event(job.id, number, "start")
     if not end.leaked or started is None:
         return end.leaked
@@ -29,7 +50,17 @@ def leaked(ports: Ports, job: Job, number: int, end: End) -> tuple[str, ...]:
         for other in ports.store.jobs(open_only=False)
         if other.id != job.id and other.workspace and ports.store.events(other.id, after=started.seq)
     ]
-    return tuple(each for each in end.leaked if not any(_is_in(each, tree) for tree in gone_on))
+    return [each for each in end.leaked if not any(_is_in(each, tree) for tree in gone_on)]
+
+
+def _is_grave(ports: Ports, job: Job, told: str) -> bool:
+    top = str(ports.repo.top)
+    if told in (f"HEAD of {top}", f"the index of {top}"):
+        return False
+    if not told.startswith(f"{top}/"):
+        return True
+    path = told.removeprefix(f"{top}/")
+    return any(parse(pattern).matches(path) for pattern in from_json(job.card).owned_paths)
 
 
 def _siblings(ports: Ports, job: Job) -> list[Path]:

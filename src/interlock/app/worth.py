@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from interlock.app.base import last_view
-from interlock.app.spending import spent
+from interlock.app.ceilings import in_force
+from interlock.app.costs import spent
 from interlock.core.agent.worth import Expected, Past, expect
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
@@ -25,7 +26,7 @@ def expected(ports: Ports, job: Job, card: Card) -> Expected:
         _past(ports, job),
         [_past(ports, each) for each in of_class[-_LOOKED_AT:]],
         number=tries(job) + 1,
-        budget={name: job.raised.get(name, limit) if limit is not None else None for name, limit in limits.items()},
+        budget={name: in_force(job, name, limit) for name, limit in limits.items()},
     )
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -39,13 +41,12 @@ class Asking:
 
     async def ask(self, call: dict[str, Any], options: Sequence[dict[str, Any]]) -> str | None:
         """Ask a person; gives the option's id, or None when no option says no, or the turn is cancelled meanwhile."""
-        self._number += 1
-        number = f"p{self._number}"
+        number = self._next()
         choices = [_choice(option) for option in options]
         what = describe(call) or self._called(str(call.get("toolCallId") or "")) or "something it did not name"
         kind = str(call.get("kind") or "")
         shown = f"{kind}: {what}" if kind else what
-        self._lines.write("asked", id=number, what=shown, choices=choices, raw={"toolCall": call})
+        self._lines.write("asked", id=number, at=time.time(), what=shown, choices=choices, raw={"toolCall": call})
         answer = await self._answer(number, shown)
         if answer is None:
             return None
@@ -57,6 +58,13 @@ class Asking:
         word = chosen["id"] if chosen is not None else ""
         self._lines.write("answered", id=number, choice=word, allowed=allowed, by=answer["by"], what=shown)
         return str(word) or None
+
+    def _next(self) -> str:
+        """An id under which nothing was answered: not even to a question that somebody made up before it was asked."""
+        self._number += 1
+        while os.path.lexists(self._answers / f"p{self._number}.json"):
+            self._number += 1
+        return f"p{self._number}"
 
     async def _answer(self, number: str, what: str) -> dict[str, str] | None:
         waited = 0.0

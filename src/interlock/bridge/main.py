@@ -20,7 +20,7 @@ from acp.helpers import text_block
 from acp.interfaces import Client
 from acp.schema import AllowedOutcome, DeniedOutcome
 
-from interlock.bridge import counting, options, session
+from interlock.bridge import counting, options, private, session
 from interlock.bridge.asking import Asking
 from interlock.bridge.lines import Lines
 from interlock.bridge.options import Options
@@ -34,6 +34,7 @@ _INTERNAL: Final = -32603
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one order.  Gives 0 when the turn came to its end, 1 otherwise, 2 on misuse."""
+    private.keep()
     return asyncio.run(_Run(options.read(words)).go())
 
 

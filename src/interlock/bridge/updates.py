@@ -6,7 +6,7 @@ Texts come in pieces and are put together; a tool call's later updates leave out
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from interlock.bridge.lines import Lines
 
@@ -25,6 +25,7 @@ _DENIED: Final = "Status: Denied"
 """How codex-acp tells that a model of its own, asked instead of a person, denied a call."""
 
 _MOST: Final = 400
+_MOST_DOLLARS: Final = 1e6
 
 
 class Updates:
@@ -91,8 +92,8 @@ class Updates:
         amount = cost.get("amount")
         if self._resumed:
             amount = None  # it may hold what was spent before
-        if cost.get("currency") == "USD" and isinstance(amount, int | float) and not isinstance(amount, bool):
-            self.usd = float(amount)
+        if cost.get("currency") == "USD" and _is_amount(amount):
+            self.usd = max(self.usd or 0.0, float(amount))  # it counts up, and nothing that was spent is given back
         self._lines.write("context", used=update.get("used"), size=update.get("size"), usd=self.usd, raw=update)
 
     def _state(self, update: Mapping[str, Any]) -> None:
@@ -118,6 +119,11 @@ def describe(call: Mapping[str, Any]) -> str:
     if call.get("kind") in ("edit", "delete", "move", "read", None) and paths:
         return ", ".join(paths)[:_MOST]
     return str(call.get("title") or "")[:_MOST]
+
+
+def _is_amount(value: Any) -> TypeGuard[float]:
+    """Whether it can be dollars that were spent: a number, finite and not negative (as core.agent.usage.dollars says)."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_DOLLARS
 
 
 def _text(update: Mapping[str, Any]) -> str:

@@ -29,13 +29,13 @@ def default_actor() -> str:
 
 
 def refuse_inside_a_task(name: str) -> None:
-    """An agent cannot approve: refused where INTERLOCK_JOB says that this is one.  Raises Refused (approval)."""
+    """An agent decides nothing: refused where INTERLOCK_JOB says that this is one.  Raises Refused (approval)."""
     if job := os.environ.get("INTERLOCK_JOB"):
         raise Refused(
             Refusal(
                 rule="approval",
-                what=f"{name} cannot be approved from inside a task.",
-                why=f"This command runs in the task {job}, and a person approves, not the agent that asks.",
+                what=f"{name} cannot be decided from inside a task.",
+                why=f"This command runs in the task {job}, and a person decides, not the agent that asks.",
                 would_change="Say it in a shell of your own, outside the task.",
                 holders=(job,),
             )

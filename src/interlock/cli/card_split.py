@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +12,12 @@ from interlock.cli.render import Face, problem_lines, table, verb
 from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from interlock.app.proposal import Judged
     from interlock.app.split import Proposal
+    from interlock.core.agent.proposing import Document
 
 
 @click.command("split")
@@ -29,18 +32,14 @@ def split(face: Face, plan: str, into: str | None, agent: str | None, actor: str
     Its cards have to pass what card check asks, owners excepted; every problem is handed back, twice at most. Shows
     what depends on what and every overlap. Nothing is committed. Ends with 1 when the proposal is not ready.
     """
-    from pathlib import Path
-
     from interlock.app.split import split as propose
     from interlock.wiring import open_ports
 
-    target = Path(into) if into else None
-    if target is not None and target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise Misuse(f"{into} is there and not an empty folder.", hint="Name a new folder.")
+    target = _new_folder(into) if into else None
     made = propose(open_ports(narrate=face.say), plan, actor, agent=agent)
     if target is not None:
-        _copy(made, target)
-    face.answer(made.as_json(), _lines(made), then=_next(made, into))
+        _copy(made.judged.documents, target)
+    face.answer(made.as_json(), _lines(made, into), then=_next(made, into, actor))
     return 0 if made.judged.ready else 1
 
 
@@ -53,9 +52,10 @@ def split(face: Face, plan: str, into: str | None, agent: str | None, actor: str
     metavar="[SLUG=]NAME",
     help="The owner of open cards, or of one; can be given again.",
 )
+@click.option("--into", metavar="FOLDER", help="Accept nothing: write the cards there, to be edited.")
 @actor_option
 @verb
-def accept(face: Face, proposal: str, owners: tuple[str, ...], actor: str) -> int:
+def accept(face: Face, proposal: str, owners: tuple[str, ...], into: str | None, actor: str) -> int:
     """Write the cards of a proposal, or of a folder of cards, into tasks/ of the working tree. Never commits.
 
     Judges them anew on the default branch as it is. Refuses while a card is not ready, an owner is open or two cards
@@ -64,12 +64,28 @@ def accept(face: Face, proposal: str, owners: tuple[str, ...], actor: str) -> in
     from interlock.app.proposal import accept as accepted
     from interlock.wiring import open_ports
 
+    if into:
+        return _export(face, proposal, into, actor)
     refuse_inside_a_task("A proposal of cards")
     default, named = _owners(owners)
     files = accepted(open_ports(narrate=face.say), proposal, named, default, actor)
     lines = [f"wrote {file}" for file in files]
     then = "git add tasks && git commit -m 'Add cards' && git push && interlock dispatch --ready"
     face.answer({"proposal": proposal, "files": list(files), "by": actor}, lines, then=then)
+    return 0
+
+
+def _export(face: Face, proposal: str, into: str, actor: str) -> int:
+    """Hand a proposal's cards to a person's editor; what is accepted is judged anew."""
+    from interlock.app.proposal import load
+    from interlock.wiring import open_ports
+
+    target = _new_folder(into)
+    cards = load(open_ports(narrate=face.say), proposal)
+    _copy(cards, target)
+    files = [str(target / f"{each.slug}.yaml") for each in cards]
+    shape = {"proposal": proposal, "files": files, "by": actor}
+    face.answer(shape, [f"wrote {file}" for file in files], then=f"interlock card accept {shlex.quote(into)}")
     return 0
 
 
@@ -82,13 +98,23 @@ def _owners(given: tuple[str, ...]) -> tuple[str | None, dict[str, str]]:
     return (plain[0] if plain else None), named
 
 
-def _copy(made: Proposal, target: Path) -> None:
+def _new_folder(name: str) -> Path:
+    """A folder that nothing is in yet.  Raises Misuse."""
+    from pathlib import Path
+
+    target = Path(name)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise Misuse(f"{name} is there and not an empty folder.", hint="Name a new folder.")
+    return target
+
+
+def _copy(documents: Iterable[Document], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    for each in made.judged.documents:
+    for each in documents:
         (target / f"{each.slug}.yaml").write_text(each.text, encoding="utf-8")
 
 
-def _lines(made: Proposal) -> list[str]:
+def _lines(made: Proposal, into: str | None) -> list[str]:
     judged = made.judged
     nodes = judged.graph["nodes"]
     rows = [
@@ -108,7 +134,12 @@ def _lines(made: Proposal) -> list[str]:
         f"run {run['run']}: {run['cards']} cards, {len(run['problems'])} problems, {run['seconds']:.1f} s"
         for run in made.runs
     ]
-    lines.append("ready once its owners are named" if judged.ready else "not ready")
+    if judged.ready:
+        lines.append("ready once its owners are named" if _open_owners(made) else "ready")
+    else:
+        lines.append(
+            f"not ready: mend the cards in {into}." if into else "not ready: mend the cards, once written out."
+        )
     return lines
 
 
@@ -121,7 +152,13 @@ def _problems(judged: Judged) -> list[str]:
     return lines + (table(overlaps, ("overlap", "card", "card", "path", "fix")) if overlaps else ["no overlap"])
 
 
-def _next(made: Proposal, into: str | None) -> str:
-    if made.judged.ready:
-        return f"interlock card accept {into or made.name} --owner @NAME"
-    return f"interlock card split {made.plan} --into FOLDER, mend the cards there, then interlock card accept FOLDER"
+def _open_owners(made: Proposal) -> bool:
+    return not all(made.judged.owners.get(each.slug) for each in made.judged.documents)
+
+
+def _next(made: Proposal, into: str | None, actor: str) -> str:
+    """What accepts the cards, or writes them out where they have to be mended first; who splits a plan may own them."""
+    if not made.judged.ready and not into:
+        return f"interlock card accept {made.name} --into cards-{made.name.removeprefix('split-')}"
+    owner = f" --owner {shlex.quote('@' + actor.removeprefix('@'))}" if _open_owners(made) else ""
+    return f"interlock card accept {shlex.quote(into or made.name)}{owner}"

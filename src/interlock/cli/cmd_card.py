@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ def check(face: Face, slugs: tuple[str, ...], here: bool) -> int:
     """
     source, landed = _open(slugs, here)
     report = source.check(slugs, landed)
+    if not here:
+        report = report.without(_given_up())
     face.answer(report.as_json(), _lines(report, source), then=_next(report, slugs, here))
     return 0 if report.ready else 1
 
@@ -156,6 +159,20 @@ def _landed(repo: Repo) -> frozenset[str]:
         return frozenset()
 
 
+def _given_up() -> tuple[str, ...]:
+    """Slugs of the default branch that a person abandoned; none where nothing was ever dispatched, or nobody can tell."""
+    from interlock.wiring import has_record, open_ports, open_repo
+
+    if not has_record(open_repo()):
+        return ()
+    from interlock.app.dispatch import given_up
+
+    with suppress(InterlockError):  # cards are judged by what they say, whether the record can be opened or not
+        ports = open_ports()
+        return given_up(ports, ports.repo.last_base().oid)
+    return ()
+
+
 def _lines(report: CardReport, source: Source) -> list[str]:
     lines = [f"read from {report.source}"]
     if source.note:
@@ -170,6 +187,7 @@ def _lines(report: CardReport, source: Source) -> list[str]:
         lines.append(f"    fix: {overlap.fix}")
     if report.skipped:
         lines.append(f"landed already: {', '.join(report.skipped)}")
+    lines += [f"abandoned: {slug}. Change the card, or name it: interlock dispatch {slug}" for slug in report.abandoned]
     blocking = sum(each.blocks for each in report.problems)
     if report.ready:
         lines.append(f"ready, in this order: {', '.join(report.order)}" if report.order else "no card to check")
@@ -186,7 +204,8 @@ def _next(report: CardReport, slugs: tuple[str, ...], here: bool) -> str | None:
         return "interlock card new SLUG --class vertical-slice"
     if here:
         return "git add tasks && git commit -m 'Add cards' && git push && interlock dispatch --ready"
-    return f"interlock dispatch {' '.join(report.order)}"
+    due = [slug for slug in report.order if slug not in report.abandoned]
+    return f"interlock dispatch {' '.join(due)}" if due else None
 
 
 def _refuse_unusable(repo: Repo, slug: str, class_name: str, text: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--permit", metavar="CHOICE", help="Give the running agent this answer to what it asks.")
 @click.option("--deny", is_flag=True, help="Refuse the running agent what it asks.")
 @click.option("--request", metavar="ID", help="Which permission --permit or --deny is for, when there are several.")
-@click.option("--raise", "more", metavar="NAME=N", help="Raise this job's budget: usd=4 or tokens=400k.")
+@click.option("--raise", "more", metavar="NAME=N", help="Raise this job's budget: usd=4, tokens=400k or attempt.usd=1.")
 @click.option("--again", is_flag=True, help="Judge the same work once more, for example after the card changed.")
 @click.option("--abandon", is_flag=True, help="Close the job without landing it.")
 @click.option("--reason", default="", help="Why, for the record.")
@@ -46,17 +46,21 @@ def command(face: Face, slug: str, actor: str, request: str | None, reason: str,
             hint=f"interlock show {slug}",
         )
     (name,) = given
-    if name in OF_PERSONS:
-        refuse_inside_a_task(OF_PERSONS[name].format(answers[name]))
+    refuse_inside_a_task(_NAMED.get(name, "What {} waits for").format(slug if name not in _NAMED else answers[name]))
     ports = open_ports(narrate=face.say)
     job = _carry_out(ports, name, slug, answers[name], actor, request=request, reason=reason)
     shape = {"slug": job.slug, "job": job.id, "state": job.state}
-    face.answer(shape, [_said(name, job)], then=_then(name, slug))
+    face.answer(shape, _said(name, job), then=_then(name, job))
     return 0
 
 
-OF_PERSONS: Final = {"approve": "{}", "permit": "The permission", "deny": "The permission", "more": "The raise of {}"}
-"""What an agent cannot give itself, and how it is named."""
+_NAMED: Final = {
+    "approve": "The approval {}",
+    "permit": "The permission {}",
+    "deny": "The permission",
+    "more": "The raise of {}",
+}
+"""How a decision is named where an agent tries to make it itself."""
 
 
 def _carry_out(ports: Ports, name: str, slug: str, value: Any, actor: str, *, request: str | None, reason: str) -> Job:
@@ -75,13 +79,18 @@ def _carry_out(ports: Ports, name: str, slug: str, value: Any, actor: str, *, re
     return ways[name]()
 
 
-def _said(name: str, job: Job) -> str:
+def _said(name: str, job: Job) -> list[str]:
+    """What came of the answer; a job that waits for something else still says for what."""
     if name in ("permit", "deny"):
-        return f"The agent of {job.slug} has its answer and goes on."
-    return f"{job.slug} is {job.state}."
+        return [f"The agent of {job.slug} has its answer and goes on."]
+    if job.waiting:
+        return [f"{job.slug} still waits ({job.waiting.rule}): {job.waiting.what}"]
+    return [f"{job.slug} is {job.state}."]
 
 
-def _then(name: str, slug: str) -> str:
+def _then(name: str, job: Job) -> str:
     if name in ("permit", "deny"):
-        return f"interlock logs {slug}"
-    return f"interlock clean {slug}" if name == "abandon" else "interlock run"
+        return f"interlock logs {job.slug}"
+    if name == "abandon":
+        return f"interlock clean {job.slug}"
+    return f"interlock show {job.slug}" if job.waiting else "interlock run"

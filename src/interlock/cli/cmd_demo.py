@@ -30,7 +30,7 @@ from interlock.demo.story import Result, tell
 def command(face: Face, path: Path | None, keep: bool) -> int:
     """Show the whole life of eleven tasks in a repository of its own, with a remote, a test suite and scripted agents.
 
-    It takes less than a minute, no key and no network.  Each command that runs is told on standard error; the end
+    It takes about a minute, no key and no network.  Each command that runs is told on standard error; the end
     says what landed, what was refused by which rule, and that the default branch was never red.
     """
     if importlib.util.find_spec("pytest") is None:

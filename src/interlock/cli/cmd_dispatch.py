@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,13 +14,18 @@ from interlock.cli.render import Face, refusal_lines, verb
 from interlock.core.job.ids import branch_of
 from interlock.core.problems import Misuse
 
+if TYPE_CHECKING:
+    from interlock.ports import Ports
+
 _LONG: Final = 100
 _NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONG - 1}}}")
 
 
 @click.command("dispatch")
 @click.argument("slugs", nargs=-1, metavar="SLUG…")
-@click.option("--ready", is_flag=True, help="Every card on the default branch that has no job and has not landed.")
+@click.option(
+    "--ready", is_flag=True, help="Every card that has no job, has not landed, and was not abandoned as it is."
+)
 @click.option("--adopt", metavar="BRANCH", help="Take over work that was started elsewhere on agent/SLUG.")
 @actor_option
 @verb
@@ -31,8 +36,7 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
     paused or without one; the team's ceiling; a dependency that has not landed; an overlap with work in flight;
     a class that its paths contradict; a branch or folder in the way.
     """
-    from interlock.app.base import fresh_view
-    from interlock.app.dispatch import dispatch, ready_slugs
+    from interlock.app.dispatch import dispatch
     from interlock.wiring import open_ports
 
     if not slugs and not ready:
@@ -47,8 +51,8 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
     for slug in slugs:
         _refuse_no_slug(slug)
     ports = open_ports(narrate=face.say)
-    names = (*slugs, *(slug for slug in (ready_slugs(ports, fresh_view(ports)) if ready else ()) if slug not in slugs))
-    results = dispatch(ports, names, actor, adopt=adopt)
+    names = _ready(face, ports, slugs) if ready else ()
+    results = dispatch(ports, (*slugs, *names), actor, adopt=adopt)
     lines = []
     for result in results:
         lines += [f"note: {note}" for note in result.notes]
@@ -70,6 +74,18 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
     admitted = [result for result in results if result.job]
     face.answer(shape, lines, then="interlock run" if admitted else None)
     return 0 if len(admitted) == len(results) else 1
+
+
+def _ready(face: Face, ports: Ports, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Every card that is due besides those that are named; what is left out is said."""
+    from interlock.app.base import fresh_view
+    from interlock.app.dispatch import given_up, ready_slugs
+
+    view = fresh_view(ports)
+    for slug in given_up(ports, view.base.oid):
+        if slug not in named:
+            face.say(f"{slug} was abandoned and is left out: change the card, or name it: interlock dispatch {slug}")
+    return tuple(slug for slug in ready_slugs(ports, view) if slug not in named)
 
 
 def _refuse_no_slug(name: str) -> None:

@@ -13,7 +13,6 @@ from interlock.cli.ways import next_of
 def command(face: Face) -> int:
     """Show what waits for a person, with the last lines of what failed. Exits with 1 when something waits."""
     from interlock.app.status import status
-    from interlock.host.text import plain
     from interlock.wiring import open_ports
 
     asked = status(open_ports()).asked
@@ -25,6 +24,5 @@ def command(face: Face) -> int:
         lines.append(f"  {item['ask']}")
         lines += [f"    {option['label']}: {option['command']}" for option in item["options"]]
     then = next_of(asked[0]) if asked else None
-    lines = [plain(line) for line in lines]  # labels are an agent's own words
     face.answer({"needs_a_person": list(asked)}, lines or ["Nothing waits for a person."], then=then)
     return 1 if asked else 0

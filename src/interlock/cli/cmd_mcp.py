@@ -16,12 +16,15 @@ def command(face: Face) -> int:
     """Serve the Model Context Protocol for a manager agent: list, show, check, dispatch, follow, stop; never merge.
 
     Speaks on standard input and output; a client starts it in the repository. No tool merges, raises a cap, grants
-    scope or answers for a person.
+    scope or answers for a person. Refuses to start outside of a repository, and --json: it speaks the protocol alone.
     """
-    del face
+    if face.json:
+        raise Misuse("What interlock mcp prints is the protocol, and no answer of its own.", hint="interlock mcp")
     if importlib.util.find_spec("mcp") is None:
         raise Misuse("The Model Context Protocol is not installed.", hint="pip install 'interlock[mcp]'")
     from interlock.mcp.server import serve
+    from interlock.wiring import open_repo
 
+    open_repo()  # a client that is started elsewhere hears it now, and not with every call
     serve()
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli.render import Face, table, verb
-from interlock.core.problems import BadInput
+from interlock.core.problems import BadInput, Misuse
 
 if TYPE_CHECKING:
     from interlock.app.card_source import Source
@@ -48,11 +48,12 @@ def rules(face: Face, agents: tuple[str, ...]) -> int:
     """Show the rules that agents are handed, with size, digest and age, and flag stale ones.
 
     Without --agent for those that the policy names. Fetches first. Ends with 1 when an agent would be handed more
-    than rules.most_bytes; a stale file is flagged, and keeps nothing from starting.
+    than rules.most_bytes; a stale file is flagged, and keeps nothing from starting. Refuses an agent that nobody brings.
     """
     from interlock.app.handing import overview
     from interlock.app.routes import agents_named
 
+    _refuse_unknown(agents)
     repo, source = _open(None)
     commit = repo.last_base().oid
     named: tuple[str | None, ...] = agents or agents_named(source.policy) or (None,)
@@ -60,6 +61,18 @@ def rules(face: Face, agents: tuple[str, ...]) -> int:
     shape = {"source": source.name, "agents": [each.as_json() for each in found]}
     face.answer(shape, [f"read from {source.name}", *(line for each in found for line in _lines(each))])
     return 1 if any(each.refusal for each in found) else 0
+
+
+def _refuse_unknown(agents: tuple[str, ...]) -> None:
+    """An agent that nobody brings is a slip of the hand, and would be told that it is handed no rules."""
+    from interlock.wiring import known_agents
+
+    known = known_agents()
+    for name in agents:
+        if name not in known:
+            fault = Misuse(f"There is no agent {name}.", hint=f"Known are {', '.join(known)}.")
+            fault.code = "no-agent"
+            raise fault
 
 
 def _open(slug: str | None) -> tuple[Repo, Source]:

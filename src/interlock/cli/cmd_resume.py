@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.actor import actor_option
+from interlock.cli.actor import actor_option, refuse_inside_a_task
 from interlock.cli.render import Face, verb
 
 
@@ -21,6 +21,7 @@ def command(face: Face, slug: str, actor: str) -> int:
     from interlock.app.decide import resume
     from interlock.wiring import open_ports
 
+    refuse_inside_a_task(f"How {slug} goes on")
     job = resume(open_ports(narrate=face.say), slug, actor)
     face.answer(
         {"slug": job.slug, "job": job.id, "state": job.state}, [f"{job.slug} is {job.state}."], then="interlock run"

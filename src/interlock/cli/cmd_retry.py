@@ -24,8 +24,7 @@ def command(face: Face, slug: str, hypothesis: str, even_so: bool, phase: str | 
     from interlock.app.decide import retry
     from interlock.wiring import open_ports
 
-    if even_so:
-        refuse_inside_a_task("A retry that is not worth its cost")
+    refuse_inside_a_task(f"A retry of {slug}")
     job = retry(open_ports(narrate=face.say), slug, hypothesis, actor, even_so=even_so, phase=phase)
     face.answer(
         {"slug": job.slug, "job": job.id, "state": job.state}, [f"{job.slug} is {job.state}."], then="interlock run"

@@ -17,10 +17,12 @@ from interlock.core.job.lifecycle import OPEN, Job
 @verb
 def command(face: Face, slug: str) -> int:
     """Show one job: card, state, attempts, evidence, history, and where its record is."""
+    from interlock.app.raise_to import detail_of
     from interlock.app.show import show
     from interlock.wiring import open_ports
 
-    shown = show(open_ports(), slug)
+    ports = open_ports()
+    shown = show(ports, slug)
     job = shown.job
     lines = [f"{job.slug}  {job.id}  {job.class_name}  {job.state} for {since(job.since)}"]
     if job.waiting:
@@ -40,7 +42,7 @@ def command(face: Face, slug: str) -> int:
     ]
     lines += [f"  refused ({each['kind']}): {each['what']}  {each['why']}" for each in shown.refused]
     lines.append(f"  record  {shown.record}")
-    face.answer(shown.as_json(), lines, then=_next(job))
+    face.answer(shown.as_json(), lines, then=_next(job, detail_of(ports, job)))
     return 0
 
 
@@ -56,6 +58,10 @@ def _attempt(row: Mapping[str, Any]) -> list[str]:
         lines.append(f"    handed {len(handed)} texts, {sum(each['bytes'] for each in handed):,} bytes")
     if pack := row.get("pack"):
         lines.append(f"    pack {pack['bytes']:,} bytes, {pack['digest'][:12]}")
+    if beside := row.get("beside"):
+        lines.append(f"    changed meanwhile in the main checkout, by it or somebody else: {', '.join(beside[:5])}")
+    if unknown := row.get("unknown_lines"):
+        lines.append(f"    {unknown:,} of {row['lines']:,} lines that it wrote were not understood")
     lines += [f"    refused to it: {what}" for what in row.get("denied") or ()]
     return lines
 
@@ -71,9 +77,9 @@ def cost(row: Mapping[str, Any]) -> str:
     return ", ".join(word for word in (tokens, dollars) if word)
 
 
-def _next(job: Job) -> str | None:
+def _next(job: Job, detail: Mapping[str, Any]) -> str | None:
     if job.waiting:
-        return way_on(job.slug, job.waiting.rule, job.waiting.detail)
+        return way_on(job.slug, job.waiting.rule, detail)
     if job.attempt:
         return f"interlock logs {job.slug}"
     return "interlock run" if job.state in OPEN else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.actor import actor_option, as_owner
+from interlock.cli.actor import actor_option, as_owner, refuse_inside_a_task
 from interlock.cli.render import Face, verb
 
 
@@ -19,6 +19,7 @@ def command(face: Face, actor: str) -> int:
     from interlock.app.sign_off import sign_off
     from interlock.wiring import open_ports
 
+    refuse_inside_a_task("The sign-off")
     ports = open_ports(narrate=face.say)
     asked = ports.store.train()
     train = sign_off(ports, as_owner(actor, asked.unsigned if asked else ()))

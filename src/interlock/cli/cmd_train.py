@@ -17,6 +17,7 @@ def command() -> None:
 @verb
 def show(face: Face) -> int:
     """Show the open train, what it waits for, and what has landed."""
+    from interlock.app.sign_off import command as sign_off
     from interlock.app.status import trains_json
     from interlock.wiring import open_ports
 
@@ -32,7 +33,7 @@ def show(face: Face) -> int:
             lines.append(f"  waits for the sign-off of {', '.join(shape['waits_for'])}")
     lines += [f"landed {row['slug']} in {row['commit'][:12]} {since(row['at'])} ago" for row in shape["landed"]]
     lines.append(f"suite runs: {shape['runs']}")
-    face.answer(shape, lines, then="interlock sign-off" if shape["waits_for"] else None)
+    face.answer(shape, lines, then=sign_off(shape["waits_for"][0]) if shape["waits_for"] else None)
     return 0
 
 

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 
 import click
 
+from interlock.cli.periods import FORMS, seconds
 from interlock.cli.render import Face, table, verb
-
-_PERIOD = re.compile(r"(?P<amount>[0-9]{1,6})(?P<unit>min|h|d|w)")
-_SECONDS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def _seconds(_context: click.Context, _option: click.Parameter, value: str) -> float:
-    """A length of time such as ``7d``, in seconds."""
-    match = _PERIOD.fullmatch(value)
-    if match is None:
-        raise click.BadParameter(f"{value} is no period; write 30min, 12h, 7d or 4w.")
-    return float(int(match["amount"]) * _SECONDS[match["unit"]])
 
 
 @click.command("usage")
 @click.option("--by", type=click.Choice(["class", "agent", "model", "phase"]), default="class", show_default=True)
-@click.option("--since", default="7d", show_default=True, callback=_seconds, help="How far back: 30min, 12h, 7d, 4w.")
+@click.option("--since", default="7d", show_default=True, metavar="TIME", help=f"How far back: {FORMS}.")
 @click.option("--otel", is_flag=True, help="JSON lines with OpenTelemetry's names, one for each attempt and model.")
 @verb
-def command(face: Face, by: str, since: float, otel: bool) -> int:
+def command(face: Face, by: str, since: str, otel: bool) -> int:
     """Show what agents used: attempts, calls, tokens, dollars, and dollars for each change that landed."""
     from typing import cast
 
     from interlock.app.usage import By, Row, exported, report
     from interlock.wiring import open_ports
 
-    begin = time.time() - since
+    begin = time.time() - seconds(since)
     if otel:
         for event in exported(open_ports(), since=begin):
             click.echo(json.dumps(event, ensure_ascii=True))
@@ -49,7 +38,7 @@ def command(face: Face, by: str, since: float, otel: bool) -> int:
         each = "unknown" if row.unpriced else "-" if row.usd_per_landed is None else f"{row.usd_per_landed:.4f}"
         return (
             row.name,
-            row.attempts,
+            f"{row.attempts}" + (f" ({row.unsettled} not settled)" if row.unsettled else ""),
             row.calls,
             _count(new),
             cached,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from interlock.core.problems import BadInput, InterlockError, Problem, Refusal, Refused
+
+_BREAK: Final = re.compile(r"\r*\n|\r|(?:\x1b\[|\x9b)[01]?G")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +25,39 @@ class Face:
     json: bool
 
     def answer(self, data: Mapping[str, Any], lines: Iterable[str] = (), *, then: str | None = None) -> None:
-        """Print the answer: the whole mapping as JSON, or the lines, and the next command to copy."""
+        """Print the answer: the whole mapping as JSON, or the lines, and the next command to copy.
+
+        A line that has more of them within it is indented from its second on: what an agent wrote begins no line of ours.
+        """
         if self.json:
             click.echo(json.dumps(data, indent=2, ensure_ascii=True, default=str))
             return
         for line in lines:
-            click.echo(line)
+            click.echo(_shown(hanging(line)))
         if then:
-            click.echo(f"next: {then}")
+            click.echo(_shown(hanging(f"next: {then}")))
 
     def say(self, text: str) -> None:
         """Narrate on stderr."""
-        click.echo(text, err=True)
+        click.echo(_shown(text), err=True)
+
+
+def hanging(line: str) -> str:
+    """The line, with whatever follows a newline in it set further in than its beginning.
+
+    What would take a terminal back to the beginning of the line counts as a newline too, and a step back as nothing:
+    the margin stays.
+    """
+    first, *rest = _BREAK.split(line.replace("\b", ""))
+    margin = " " * (len(first) - len(first.lstrip()) + 4)
+    return "\n".join((first, *(f"{margin}{each}" for each in rest)))
+
+
+def _shown(text: str) -> str:
+    """The text as a terminal may have it: cards, agents and models wrote parts of it (case SP-04)."""
+    from interlock.host.text import plain
+
+    return text if text.isascii() and text.isprintable() else plain(text)
 
 
 def verb(function: Callable[..., int | None]) -> Callable[..., None]:
@@ -61,13 +85,13 @@ def tell(face: Face, fault: InterlockError) -> int:
             shape["problems"] = [problem.as_json() for problem in fault.problems]
         click.echo(json.dumps(shape, indent=2))
     elif isinstance(fault, Refused):
-        face.say("\n".join(refusal_lines(fault.refusal)))
+        face.say("\n".join(map(hanging, refusal_lines(fault.refusal))))
     elif isinstance(fault, BadInput):
-        face.say("\n".join(line for problem in fault.problems for line in problem_lines(problem)))
+        face.say("\n".join(hanging(line) for problem in fault.problems for line in problem_lines(problem)))
     else:
-        face.say(f"error: {fault.message}")
+        face.say(hanging(f"error: {fault.message}"))
         if fault.hint:
-            face.say(f"\nhint: {fault.hint}")
+            face.say(f"\n{hanging(f'hint: {fault.hint}')}")
     return fault.exit_code
 
 

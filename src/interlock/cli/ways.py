@@ -20,10 +20,8 @@ def way_on(slug: str, rule: str, detail: Mapping[str, Any] | None = None) -> str
 
 
 def next_of(item: Mapping[str, Any]) -> str:
-    """What a person types next about one item of the inbox; a permission is looked at before it is given."""
+    """What a person types next about one item of the inbox; a permission is refused by what is put first, and not given."""
     if item["kind"] in ("question", "scope"):
         return f"interlock decide {item['slug']} ANSWER"
-    if item["kind"] == "permission":
-        return f"interlock decide {item['slug']} --permit CHOICE"
     command: str = item["options"][0]["command"]
     return command

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from interlock.core.agent import loops
+from interlock.core.contract.loop import from_json as loop_from_json
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.order import train_order
-from interlock.core.merge.train import TrainState
+from interlock.core.merge.train import TrainState, departed
 
 ActionKind = Literal["isolate", "reproduce", "attempt", "verify", "publish", "train-open", "train-test", "train-land"]
 
@@ -59,7 +60,10 @@ def _for_job(job: Job) -> Action | None:
         case State.ISOLATED:
             return _for_isolated(job)
         case State.RUNNING:
-            return Action(id=f"attempt:{job.id}:{job.attempt}", kind="attempt", subject=job.id, number=job.attempt)
+            again = f":{job.resumed}" if job.resumed else ""
+            return Action(
+                id=f"attempt:{job.id}:{job.attempt}{again}", kind="attempt", subject=job.id, number=job.attempt
+            )
         case State.WORKED:
             return Action(id=f"verify:{job.id}:{job.rev}", kind="verify", subject=job.id, number=job.attempt)
         case State.VERIFIED:
@@ -70,7 +74,7 @@ def _for_job(job: Job) -> Action | None:
 
 def _for_isolated(job: Job) -> Action:
     """The next attempt; a loop looks at the base before that."""
-    if loops.due(job.card.get("loop"), job.loop, job.base):
+    if loops.due(loop_from_json(job.card.get("loop")), job.loop, job.base):
         return Action(id=f"reproduce:{job.id}:{job.rev}", kind="reproduce", subject=job.id)
     number = job.attempt + 1
     return Action(id=f"attempt:{job.id}:{number}", kind="attempt", subject=job.id, number=number)
@@ -94,7 +98,7 @@ def _for_train(snapshot: Snapshot) -> tuple[Action, ...]:
     train = snapshot.train
     if train is None:
         return _open_train(snapshot)
-    if train.phase == "testing":
+    if train.phase == "testing" or (train.phase == "tested" and departed(train, snapshot.jobs)):
         return (_train_action("train-test", train),)
     if train.phase == "signed":
         return (_train_action("train-land", train),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -75,9 +76,10 @@ class InterlockError(Exception):
 class Refused(InterlockError):
     """A gate refused; carries the whole refusal."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: Refusal, *, detail: Mapping[str, Any] | None = None) -> None:
         super().__init__(refusal.what, hint=refusal.would_change)
         self.refusal = refusal
+        self.detail = detail or {}
         self.code = refusal.rule
 
 

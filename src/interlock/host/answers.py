@@ -20,8 +20,12 @@ from interlock.host import files
 DENY: Final = "deny"
 """The choice that always says no, also where the agent offers none that does."""
 
+FOLDER: Final = "answers"
+"""The folder of answers in an attempt's."""
+
 _OUTPUT: Final = "output.log"
 _ID: Final = re.compile(r"p[0-9]{1,6}")
+_ASKED: Final = b'"interlock.asked"'
 _LINE_MOST: Final = 8 << 20
 
 
@@ -30,9 +34,11 @@ def answer(folder: Path, asked: str, choice: str, by: str) -> None:
 
     Raises Misuse for what the agent does not wait for, what was answered already, and a choice that is not offered.
     """
-    waiting = _waiting(folder.parent / _OUTPUT)
+    waiting = _waiting(folder)
     shape = waiting.get(asked)
     place = folder / f"{asked}.json"
+    if was_given(folder, asked):
+        raise _twice(asked)
     if shape is None:
         open_ones = "; ".join(f"{number} ({each.get('what')})" for number, each in waiting.items()) or "nothing"
         raise Misuse(f"The agent does not wait for {asked}.", hint=f"It waits for {open_ones}.")
@@ -47,30 +53,37 @@ def answer(folder: Path, asked: str, choice: str, by: str) -> None:
     try:
         os.link(temporary, place)
     except FileExistsError as fault:
-        raise Misuse(f"{asked} was answered already.", hint="An answer is given once.") from fault
+        raise _twice(asked) from fault
     finally:
         temporary.unlink(missing_ok=True)
     files.sync_folder(folder)
 
 
-def _waiting(log: Path) -> dict[str, dict[str, Any]]:
-    """The permissions that a stream asks for and that it has not told an answer of, by their ids."""
+def _twice(asked: str) -> Misuse:
+    return Misuse(f"{asked} was answered already.", hint="An answer is given once.")
+
+
+def was_given(folder: Path, asked: str) -> bool:
+    """Whether there is an answer in an attempt's ``folder`` of answers, whatever its stream says."""
+    return _ID.fullmatch(asked) is not None and (folder / f"{asked}.json").is_file()
+
+
+def _waiting(folder: Path) -> dict[str, dict[str, Any]]:
+    """The permissions that a stream asks for and that were not answered, by their ids; of one id the first."""
     found: dict[str, dict[str, Any]] = {}
     try:
-        stream = log.open("rb")
+        stream = (folder.parent / _OUTPUT).open("rb")
     except OSError:
         return found
     with stream:
+        torn = False
         while line := stream.readline(_LINE_MOST):
-            if b'"interlock.a' not in line:
-                continue
-            shape = _shape(line)
+            begun, torn = not torn, not line.endswith(b"\n")
+            shape = _shape(line) if begun and _ASKED in line else {}
             number = str(shape.get("id"))
             if shape.get("type") == "interlock.asked" and _ID.fullmatch(number):
-                found[number] = shape
-            elif shape.get("type") == "interlock.answered":
-                found.pop(number, None)
-    return found
+                found.setdefault(number, shape)
+    return {number: shape for number, shape in found.items() if not was_given(folder, number)}
 
 
 def _shape(line: bytes) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
 
+from interlock.core.agent.gateway import reached_from
 from interlock.host import locks, logs, nursery, tree
 from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER, Cap
@@ -42,10 +43,13 @@ class HostRuns:
 
         Safe to call from several processes at once: one run comes of it.  What was written down to be started goes
         before ``launch``.  Raises OSError when the folder cannot be used, LockHeld when another caller hangs for a
-        minute and a half, Refused (root) when an agent would run as root without a sandbox.
+        minute and a half, Refused (root) when an agent would run as root without a sandbox.  Of a launch that is
+        ``tied`` there is one caller at a time.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        end = self._follow(Folder(folder), _spec(launch, contain=self._contain))
+        place = Folder(folder)
+        with locks.held(place.starter, wait=_TURN_SECONDS) if launch.tied else nullcontext():
+            end = self._follow(place, _spec(launch, contain=self._contain))
         assert end is not None  # noqa: S101 -- there is an order
         return end
 
@@ -194,6 +198,7 @@ def _spec(launch: Launch, *, contain: bool) -> Spec:
         redact=launch.redact,
         split=launch.split,
         watched=tuple(map(str, launch.watched)),
+        tied=launch.tied,
         gateway=launch.gateway,
     )
 
@@ -218,5 +223,6 @@ def _end(shape: dict[str, Any]) -> End:
         namespace=bool(shape.get("namespace")),
         message=str(shape.get("message") or ""),
         budget=str(shape.get("budget") or ""),
+        reached=reached_from(shape.get("reached")),
         leaked=tuple(str(each) for each in shape.get("leaked") or ()),
     )

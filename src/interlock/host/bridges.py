@@ -1,4 +1,4 @@
-"""The program that starts the bridge to an ACP agent, on this machine and inside a sandbox; what it does is the bridge's own."""
+"""Programs of ours that an agent's run needs beside interlock-task: the one that starts the bridge to an ACP agent, whose work is its own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,30 @@ _START: Final = (
 )
 
 
-def program(*, walled: bool) -> str:
-    """The text of the program that an attempt's tools hold under ``NAME``.
+PROGRAMS: Final[frozenset[str]] = frozenset({NAME})
+"""All that there are, by the names under which they stand in an attempt's tools."""
+
+
+def check(name: str) -> None:
+    """Raise Refused (no-agent) where a program cannot be started at all: unknown, or the SDK that it needs is not here."""
+    if name not in PROGRAMS:
+        raise Refused(
+            Refusal(
+                rule="no-agent",
+                what=f"The agent needs {name}, which Interlock does not bring.",
+                why=f"It brings {', '.join(sorted(PROGRAMS))}.",
+                would_change="Use a version of Interlock that the agent's adapter was made for.",
+            )
+        )
+    _site()
+
+
+def program(name: str, *, walled: bool) -> str:
+    """The text of a program of ``PROGRAMS``.
 
     Raises Refused (no-agent) where the SDK of the protocol is not installed, or cannot be seen inside a sandbox.
     """
+    check(name)
     site = _site()
     if not walled:
         return _text(sys.executable, str(_ROOT), site)

@@ -15,17 +15,15 @@ from typing import Final
 from interlock.host.sandbox import system, toolchains
 
 _SECONDS: Final = 20.0
-_WHEELS: Final = {
-    "codex": ("codex_cli_bin", "bin/codex"),
-    "claude": ("claude_agent_sdk", "_bundled/claude"),
-}
-"""Client → package and the place of its executable in it: openai-codex-cli-bin and claude-agent-sdk bring their own."""
 
 
-def find(name: str) -> str | None:
-    """The path of a client's executable, links followed no further than its name; None when there is none."""
+def find(name: str, wheel: tuple[str, str] | None = None) -> str | None:
+    """The path of a client's executable, links followed no further than its name; None when there is none.
+
+    ``wheel`` is a package that may bring it, and its place in that; PATH and our own environment come first.
+    """
     found = shutil.which(name) or shutil.which(name, path=str(Path(sys.prefix) / "bin"))
-    return found or _in_wheel(name)
+    return found or (_in_wheel(*wheel) if wheel else None)
 
 
 def folders(paths: Iterable[str]) -> tuple[str, ...]:
@@ -45,9 +43,8 @@ def _package_of(program: Path) -> str | None:
     return str(above[-1]) if above else None
 
 
-def _in_wheel(name: str) -> str | None:
-    package, place = _WHEELS.get(name, ("", ""))
-    spec = importlib.util.find_spec(package) if package else None
+def _in_wheel(package: str, place: str) -> str | None:
+    spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         if os.access(path := Path(folder) / place, os.X_OK):
             return str(path)

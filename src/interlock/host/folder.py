@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ _MARK = "stderr: "
 class Spec:
     """What to run: the exact environment, limits in seconds, where a stop message would appear, and the walls.
 
-    ``split``, ``ends``, ``watched`` and ``gateway`` are those of ports.Launch.  ``redact`` holds secrets, as ``env`` and ``gateway``
+    ``split``, ``ends``, ``watched``, ``tied`` and ``gateway`` are those of ports.Launch.  ``redact`` holds secrets, as ``env`` and ``gateway``
     may: the file is for its owner alone, and they are taken out of it once the runner has read them.
     """
 
@@ -48,6 +49,7 @@ class Spec:
     after_end: float = 10.0
     split: bool = False
     watched: tuple[str, ...] = ()
+    tied: bool = False
     gateway: ModelGateway | None = None
 
     @property
@@ -64,6 +66,7 @@ class Folder:
         self.path = path
         self.lock = path / "lock"
         self.turn = path / "turn.lock"
+        self.starter = path / "starter.lock"
         self.cancel = path / "cancel"
         self.output = path / "output.log"
         self.errors = path / "errors.log"
@@ -128,6 +131,7 @@ class Folder:
         namespace: bool = False,
         message: str = "",
         budget: str = "",
+        reached: Mapping[str, Any] | None = None,
         leaked: tuple[str, ...] = (),
     ) -> None:
         """Say how it ended; the last thing that is written."""
@@ -140,6 +144,7 @@ class Folder:
             "namespace": namespace,
             "message": message,
             "budget": budget,
+            "reached": reached,
             "leaked": list(leaked),
         }
         self._write(self._exit, shape)

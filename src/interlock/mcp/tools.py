@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from interlock.core.problems import BadInput, InterlockError, Misuse, Refused
+from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
 from interlock.ports import Ports
 
 Arguments = Mapping[str, Any]
@@ -103,13 +103,14 @@ def _check(tool: Tool, arguments: Arguments) -> None:
 # ---------------------------------------------------------------- the tools
 def _list(ports: Ports, _arguments: Arguments, _actor: str) -> dict[str, Any]:
     from interlock.app.base import fresh_view
-    from interlock.app.dispatch import ready_slugs
+    from interlock.app.dispatch import given_up, ready_slugs
     from interlock.app.status import status
 
     jobs = status(ports).as_json()["jobs"]
     short = ("slug", "job", "class", "state", "attempt", "waits_for", "since")
     listed = [{name: job[name] for name in short} for job in jobs]
-    return {"cards": list(ready_slugs(ports, fresh_view(ports))), "jobs": listed}
+    view = fresh_view(ports)
+    return {"cards": list(ready_slugs(ports, view)), "abandoned": list(given_up(ports, view.base.oid)), "jobs": listed}
 
 
 def _show(ports: Ports, arguments: Arguments, _actor: str) -> dict[str, Any]:
@@ -120,10 +121,12 @@ def _show(ports: Ports, arguments: Arguments, _actor: str) -> dict[str, Any]:
 
 def _card_check(ports: Ports, arguments: Arguments, _actor: str) -> dict[str, Any]:
     from interlock.app.card_source import from_default_branch
+    from interlock.app.dispatch import given_up
 
     slugs = tuple(arguments.get("slugs") or ())
     source = from_default_branch(ports.repo, ports.files, slugs)
-    return source.check(slugs, ports.repo.landed_slugs(ports.repo.last_base().oid)).as_json()
+    base = ports.repo.last_base().oid
+    return source.check(slugs, ports.repo.landed_slugs(base)).without(given_up(ports, base)).as_json()
 
 
 def _dispatch(ports: Ports, arguments: Arguments, actor: str) -> dict[str, Any]:
@@ -156,12 +159,28 @@ def _inbox(ports: Ports, _arguments: Arguments, _actor: str) -> dict[str, Any]:
 
 
 def _cancel(ports: Ports, arguments: Arguments, actor: str) -> dict[str, Any]:
-    from interlock.app.decide import stop
+    """Stop a job whose work is not done yet.
+
+    What waits for a person, or for the train, is left as it is: the question would be gone, or the change out of the train.
+    """
+    from interlock.app.decide import find_open, stop
+    from interlock.core.job.lifecycle import State
 
     reason = str(arguments["reason"]).strip()
     if not reason or len(reason) > _TEXT_MOST:
         raise Misuse("A reason is needed, in a few words.", hint="It goes on the record.")
-    job = stop(ports, arguments["slug"], actor, reason)
+    job = find_open(ports, arguments["slug"])
+    if job.state not in (State.ADMITTED, State.ISOLATED, State.RUNNING):
+        raise Refused(
+            Refusal(
+                rule="approval",
+                what=f"{job.slug} is {job.state}, so there is no agent to end.",
+                why="What becomes of finished work, and of a question that is open, a person decides.",
+                would_change=f"A person can say it: interlock stop {job.slug}.",
+                holders=(job.owner,),
+            )
+        )
+    job = stop(ports, job.id, actor, reason, expect=job.rev)
     return {"slug": job.slug, "job": job.id, "state": job.state}
 
 
@@ -179,7 +198,11 @@ def _usage(ports: Ports, arguments: Arguments, _actor: str) -> dict[str, Any]:
 
 
 _ALL: Final = (
-    Tool(name="list", what="Cards that can be dispatched, and open jobs in short.", run=_list),
+    Tool(
+        name="list",
+        what="Cards that can be dispatched, those whose job a person abandoned, and open jobs in short.",
+        run=_list,
+    ),
     Tool(
         name="show",
         what="One job: card, state, attempts, evidence, history, refusals.",
@@ -217,7 +240,7 @@ _ALL: Final = (
     Tool(name="inbox", what="What waits for a person; only people answer it.", run=_inbox),
     Tool(
         name="cancel",
-        what="End a job's agent and keep its work; the job then waits for a person.",
+        what="End a job's agent, or keep it from starting, and keep its work; the job then waits for a person.",
         run=_cancel,
         arguments={"slug": _SLUG, "reason": {"type": "string", "description": "Why, for the record."}},
         required=("slug", "reason"),

@@ -1,11 +1,14 @@
 """One attempt from its spec to its exit.json, under a lock held for life; starting and attaching is host.attempts' work.
 
 FOLDER holds ``spec.json`` (what to run), ``lock``, ``started.json`` (who runs it), ``output.log`` and, where they are
-apart, ``errors.log`` (raw bytes), ``cancel`` (a person's wish to end it) and, at the end, ``exit.json``.
+apart, ``errors.log`` (raw bytes), ``cancel`` (a person's wish to end it) and, at the end, ``exit.json``.  One that is
+tied to its starter ends when nobody holds ``starter.lock`` any more.
 """
 
 from __future__ import annotations
 
+import os
+import pwd
 import signal
 import sys
 import time
@@ -31,6 +34,11 @@ def main() -> None:
     detach.leave_starter()
     lock.sign()
     _Attempt(folder, spec).run()
+
+
+def _homes() -> tuple[Path, ...]:
+    """What this user calls HOME."""
+    return tuple(Path(each) for each in (os.environ.get("HOME"), pwd.getpwuid(os.getuid()).pw_dir) if each)
 
 
 def _lock(folder: Folder) -> locks.Lock | None:
@@ -75,6 +83,7 @@ class _Attempt:
             namespace=ended.namespace,
             message=ended.message or (self._models.refused if how == "budget" else ""),
             budget=self._models.refused,
+            reached=self._models.reached,
             leaked=self._folder.leaked(),
         )
 
@@ -92,10 +101,11 @@ class _Attempt:
     def _home(self) -> AbstractContextManager[object]:
         """HOME held for this run, since two of one client spoil each other's start and sessions (facts/agents §1).
 
-        A sandbox has one of its own, and a plain command may share the user's.
+        A sandbox has one of its own, and what shares the user's by the policy's word shares it.
         """
         home = Path(self._spec.env.get("HOME", ""))
-        if not self._spec.split or self._spec.sandbox is not None or not home.is_absolute() or not home.is_dir():
+        shared = home in _homes() or not home.is_absolute() or not home.is_dir()
+        if not self._spec.split or self._spec.sandbox is not None or shared:
             return nullcontext()
         return locks.held(home / _HOME_LOCK, wait=0.0)
 
@@ -119,13 +129,17 @@ class _Attempt:
             )
 
     def _ask(self) -> str | None:
-        if self._asked_to_go:
+        if self._asked_to_go or self._is_forsaken():
             return "interrupted"
         if self._folder.is_cancelled():
             return "cancelled"
         if self._stop.is_there():
             return "stopped"
         return "budget" if self._models.is_over else None
+
+    def _is_forsaken(self) -> bool:
+        """Whether this is tied to a process that started it and is gone."""
+        return self._spec.tied and not locks.is_held(self._folder.starter)
 
     def _go(self, _number: int, _frame: FrameType | None) -> None:
         self._asked_to_go = True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interlock.core.agent.gateway import ModelGateway
@@ -52,6 +52,12 @@ class Models:
     def refused(self) -> str:
         """The limit that a call was refused for, or nothing."""
         return self._served.refused() if self._served is not None else ""
+
+    @property
+    def reached(self) -> dict[str, Any] | None:
+        """Which limit that is, as JSON."""
+        found = self._served.reached() if self._served is not None else None
+        return found.as_json() if found is not None else None
 
     @property
     def is_over(self) -> bool:

@@ -13,10 +13,11 @@ def needed(orders: Mapping[str, Any], argv: Sequence[str]) -> str | None:
     return approvals.command_needing(approvals.rules_from(orders["rules"]), orders["approved"], argv)
 
 
-def refusal(name: str, argv: Sequence[str]) -> guards.Blocked:
-    """What an agent reads instead."""
+def refusal(name: str, argv: Sequence[str], slug: str) -> guards.Blocked:
+    """What an agent reads instead; without a slug of its task there is no command in it."""
+    command = f" with interlock decide {slug} --approve {name}" if slug else ""
     return guards.Blocked(
         what=f"{guards.shown(argv)} was refused: it needs the approval {name}.",
         why="It reaches beyond the task, and a person decides about that. The request is on the record.",
-        would_change=f"A person approves it with interlock decide SLUG --approve {name}; it holds from the next attempt on.",
+        would_change=f"A person approves it{command}; it holds from the next attempt on.",
     )

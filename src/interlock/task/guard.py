@@ -44,7 +44,7 @@ def _judge(orders: Mapping[str, Any], argv: Sequence[str]) -> int:
         from interlock.task import approve
 
         data = {"guard": "approval", "approval": name, "command": guards.shown(argv)}
-        return _refuse(approve.refusal(name, argv), data)
+        return _refuse(approve.refusal(name, argv, os.environ.get("INTERLOCK_SLUG", "")), data)
     return 0
 
 

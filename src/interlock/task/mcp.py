@@ -25,15 +25,6 @@ _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 Arguments = Mapping[str, Any]
 
 
-def _pack(inside: Inside, text: str) -> int:
-    """The text itself, since a phase that only reads can write no file; the verb takes it from standard input."""
-    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")))
-    try:
-        return say.pack(inside, "-")
-    finally:
-        sys.stdin = before
-
-
 _Run = Callable[[Inside, Arguments], int]
 _TOOLS: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...], _Run]]] = {
     "card": ("Show the card of this job.", {}, (), lambda i, _: ask.card(i, as_json=True)),
@@ -66,7 +57,7 @@ _TOOLS: Final[Mapping[str, tuple[str, Mapping[str, Any], tuple[str, ...], _Run]]
         "Hand a text on to the next phase of the job; the last one counts.",
         {"text": _TEXT},
         ("text",),
-        lambda i, a: _pack(i, a["text"]),
+        lambda i, a: say.pack_text(i, a["text"].encode("utf-8", "replace")),
     ),
 }
 

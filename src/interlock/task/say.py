@@ -17,8 +17,8 @@ _FILE_MOST: Final = 32 << 20
 
 
 def stop(inside: Inside, reason: str, question: str | None, options: Sequence[str]) -> int:
-    """End the attempt: the harness does it as soon as it sees the message."""
-    reason = _text("reason", reason)
+    """End the attempt: the harness does it as soon as it sees the message.  A question alone is the reason as well."""
+    reason = _text("reason", reason if reason.strip() else question or "")
     question = _text("question", question) if question else (reason if reason.endswith("?") else "")
     if len(options) > _ITEMS_MOST:
         raise Misuse(f"There are {len(options)} options, and {_ITEMS_MOST} are allowed.")
@@ -50,14 +50,17 @@ def note(inside: Inside, text: str) -> int:
 
 
 def pack(inside: Inside, path: str) -> int:
-    """Hand a text on to the next phase; no link is followed on the way to its file."""
+    """Hand a file on to the next phase, or standard input (-); no link is followed on the way to a file."""
     if path == "-":
-        data = sys.stdin.buffer.read(spool.PACK_MOST + 1)
-    else:
-        named = inside.relative(path)
-        if named is None:
-            raise Misuse(f"{path} lies outside the task's tree; hand it in with: interlock-task pack - < {path}")
-        data = _read(inside, named)
+        return pack_text(inside, sys.stdin.buffer.read(spool.PACK_MOST + 1))
+    named = inside.relative(path)
+    if named is None:
+        raise Misuse(f"{path} lies outside the task's tree; hand it in with: interlock-task pack - < {path}")
+    return pack_text(inside, _read(inside, named))
+
+
+def pack_text(inside: Inside, data: bytes) -> int:
+    """Hand a text on to the next phase."""
     if len(data) > spool.PACK_MOST:
         raise Misuse(f"The pack has more than {spool.PACK_MOST} bytes; say less, or attach what is long.")
     text = data.decode("utf-8", "replace").strip()

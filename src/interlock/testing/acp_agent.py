@@ -8,7 +8,7 @@ SCRIPT is JSON: ``steps`` to take in the turn, and how the agent behaves besides
 
 Besides: ``name``, ``stop`` (the stop reason), ``usage`` (of the answer), ``stderr`` (bytes written before the
 greeting is answered), ``silent`` (``initialize`` or ``session/prompt`` is never answered), ``models``, ``modes``,
-``sessions`` (``resume`` or ``load``), ``reject_cancels`` (a denial cancels the whole turn, as codex-acp has it),
+``sessions`` (``resume`` or ``load``; it keeps one where claude-agent-acp does), ``reject_cancels`` (a denial cancels the whole turn, as codex-acp has it),
 ``deaf`` (it does not heed a cancel).
 """
 
@@ -102,6 +102,10 @@ class Agent:
         }
 
     def _open(self, _params: Mapping[str, Any]) -> dict[str, Any]:
+        if self._script.get("sessions"):
+            place = Path.home() / ".claude" / "projects" / "scripted"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{self._session}.jsonl").write_text("{}\n")
         return {"sessionId": self._session, **self._state()}
 
     def _reopen(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -148,10 +148,10 @@ class Claude:
                 process.communicate()
         return settled(out, errors, process.returncode, before=before, usd_before=usd_before)
 
-    def transcripts(self) -> Mapping[str, bytes]:
+    def transcripts(self) -> list[bytes]:
         """The files that the adapter asks for."""
         found = [path for pattern in ADAPTER.transcripts() for path in self.home.glob(pattern)]
-        return {str(path.relative_to(self.home)): path.read_bytes() for path in found}
+        return [path.read_bytes() for path in found]
 
     def clear(self) -> None:
         shutil.rmtree(self.root)

@@ -17,6 +17,7 @@ import pytest
 from tests.integration.host.boxes import Box, a_box
 from tests.integration.runner.attempt import tidy
 
+from interlock.adapters.agents.codex import CodexAgent
 from interlock.adapters.agents.known import KnownAgents
 from interlock.core.agent.gateway import ModelGateway, Upstream
 from interlock.core.agent.usage import UNKNOWN, Usage
@@ -32,7 +33,7 @@ KEY = "sk-scripted-key-that-stays-outside"
 
 
 def _missing_codex() -> str | None:
-    if os.environ.get("CI") == "true" or clients.find("codex"):
+    if os.environ.get("CI") == "true" or clients.find("codex", CodexAgent.wheels["codex"]):
         return None
     return "There is no codex on PATH, and the package openai-codex-cli-bin is not installed."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -77,7 +78,7 @@ class Place:
         return lambda folder: self.agents().answer(folder, self.waits(folder), choice, "ana")
 
 
-@pytest.fixture(params=["worktree", "sealed"])
+@pytest.fixture(params=[pytest.param("worktree", marks=pytest.mark.long), "sealed"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "worktree":
         tree = tmp_path / "tree"
@@ -106,9 +107,13 @@ ASKING = {"edit": "a/new.txt", "text": "done\n", "ask": True}
 def test_what_a_person_allows_is_done_and_what_a_person_denies_is_shown(place: Place) -> None:
     """The greeting comes after 300 kB of errors, a message has 200 kB, and the answer is given once."""
     refused: list[str] = []
+    begun = time.time()
 
     def allow(folder: Path) -> None:
         agents, number = place.agents(), place.waits(folder)
+        (open_one,) = agents.watch("acp", folder).asked
+        assert open_one.at is not None
+        assert begun <= open_one.at <= time.time()
         assert not (place.tree / "a").exists(), "nothing is answered by itself"
         for asked, choice in (("p7", "allow"), ("../../exit", "allow"), (number, "perhaps")):
             with pytest.raises(Misuse) as caught:
@@ -133,7 +138,7 @@ def test_what_a_person_allows_is_done_and_what_a_person_denies_is_shown(place: P
     assert (place.tree / "a" / "ran.txt").read_text() == "hi\n"
     seen = found.seen
     assert (seen.session, seen.models, seen.last_text) == ("s-1", ("m2",), "Done.")
-    assert (dict(seen.tools), seen.commands) == ({"edit": 1, "command": 1}, ("echo hi > a/ran.txt",))
+    assert dict(seen.tools) == {"edit": 1, "command": 1}
     assert (seen.usage.total, seen.usage.cache_read, seen.asked, seen.denied) == (3150, 600, (), ())
     assert seen.unknown == 0
     assert len(seen.warnings) == 1, "the effort is offered once the model is set"
@@ -149,6 +154,7 @@ def test_what_a_person_allows_is_done_and_what_a_person_denies_is_shown(place: P
     assert not (place.tree / "a" / "other.txt").exists()
 
 
+@pytest.mark.long
 def test_without_an_answer_it_waits_beyond_its_idle_limit_until_somebody_stops_it(bare: Place) -> None:
     def stop(folder: Path) -> None:
         bare.waits(folder)
@@ -178,6 +184,7 @@ def test_a_stop_gets_the_agents_usage_and_ends_one_that_is_deaf_to_it(bare: Plac
     assert (end.how, found.outcome.kind, end.leftovers) == ("cancelled", "cancelled", ())
 
 
+@pytest.mark.long
 def test_deaths_silence_and_errors_have_their_names(bare: Place) -> None:
     short = Budget(wall=60.0, idle=2.0, startup=1.5)
     runs: dict[str, dict[str, object]] = {

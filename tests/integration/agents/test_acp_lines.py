@@ -79,6 +79,28 @@ def test_a_permission_that_nobody_answered_is_no_success() -> None:
     assert outcome(BEGAN, ASKED).kind == "denied"
     assert outcome(BEGAN).kind == "protocol-error"
     assert read(BEGAN, ASKED).asked[0].choices[1].allows is False
+    times = (1.5e9, float("inf"), float("nan"), 10**400, True, "then", None)
+    assert [read(BEGAN, {**ASKED, "at": at}).asked[0].at for at in times] == [1.5e9, *[None] * 6]
+
+
+def test_what_it_wants_to_change_is_told_by_its_first_lines() -> None:
+    diff = {"type": "diff", "path": "a.py", "oldText": "one\ntwo\n", "newText": "one\n2\n"}
+    asked = read(BEGAN, {**ASKED, "raw": {"toolCall": {"content": [diff]}}}).asked[0]
+    assert asked.change.splitlines() == ["a.py: 2 lines, then 2", "@@ -1,2 +1,2 @@", " one", "-two", "+2"]
+    long = {**diff, "newText": "x" * 900 + "\n" + "more\n" * 50}
+    lines = read(BEGAN, {**ASKED, "raw": {"toolCall": {"content": [long]}}}).asked[0].change.splitlines()
+    assert (len(lines), max(map(len, lines))) == (10, 200)
+    assert lines[-1].startswith("… and ")
+    shapes: tuple[object, ...] = (
+        None,
+        5,
+        [],
+        {},
+        {"toolCall": 5},
+        {"toolCall": {"content": [5, {}, {"type": "diff", "newText": 5}]}},
+    )
+    for odd in shapes:
+        assert "\n" not in read(BEGAN, {**ASKED, "raw": odd}).asked[0].change
 
 
 @pytest.mark.parametrize(
@@ -117,6 +139,20 @@ def test_tokens_count_only_where_they_are_known_to_be_of_the_turn_and_dollars_st
     assert (unknown.usage.total, unknown.usd, unknown.raw_usage) == (None, None, ({"a": 1},))
     context = {"type": "interlock.context", "used": 9, "size": 10, "usd": 0.25}
     assert read(BEGAN, context, {**context, "usd": 0.75}).usd == 0.75
+
+
+@pytest.mark.parametrize("amount", [-1000, float("nan"), float("inf"), 10**400, True, "5"])
+def test_a_cost_that_cannot_be_is_unknown_and_what_was_spent_is_not_given_back(amount: object) -> None:
+    out = io.BytesIO()
+    updates = Updates(Lines(out))
+    for cost in (amount, 0.25, amount, 0.1):
+        updates.take({"sessionUpdate": "usage_update", "cost": {"amount": cost, "currency": "USD"}})
+    assert updates.usd == 0.25
+    for line in (
+        {"type": "interlock.context", "usd": amount},
+        {"type": "interlock.used", "scope": "turn", "usd": amount},
+    ):
+        assert read(BEGAN, line).usd is None
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_it_edits_and_tells_its_usage_and_no_key_is_with_it(place: Place) -> Non
 
 def test_a_stop_in_the_middle_of_a_command_leaves_nothing(place: Place) -> None:  # noqa: F811
     def stop(folder: Path) -> None:
-        wait_until(lambda: place.agents().watch("acp", folder).commands, seconds=60)
+        wait_until(lambda: place.agents().watch("acp", folder).tools.get("command"), seconds=60)
         HostRuns().cancel(folder)
 
     with ScriptedModels() as models:

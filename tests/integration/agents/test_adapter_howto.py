@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.integration.agents.codexes import KEY, Codex, a_bare
 
-from interlock.adapters.agents import known
+from interlock.adapters.agents.catalogue import adapter_of
 from interlock.adapters.agents.known import KnownAgents
+from interlock.adapters.agents.names import agent_names
 from interlock.core.agent.adapter import AgentAdapter
 from interlock.core.agent.gateway import ModelGateway, Upstream
+from interlock.core.agent.seen import Unknown
 from interlock.core.agent.usage import UNKNOWN
+from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.card import AgentChoice
+from interlock.core.problems import Refused
+from interlock.ports import End
 from interlock.testing.models import Fault, Say, ScriptedModels
 from interlock.testing.models.fixture import scripted_models as scripted_models  # noqa: PLC0414 - used by pytest
 
+END = End(how="exited", exit_code=0, seconds=0.1, tail="")
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "write-an-agent-adapter.md"
 CLIENT = """\
 #!{python}
@@ -101,19 +107,56 @@ def test_no_line_breaks_it(adapter: AgentAdapter, line: bytes) -> None:
     adapter.decode(line)
 
 
-def test_a_plug_in_is_found_and_takes_no_name_of_ours(
-    written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "my_package.py").write_text(written)
-    (tmp_path / "my_package-1.0.dist-info").mkdir()
-    (tmp_path / "my_package-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\n")
-    points = "[interlock.agents]\nmine = my_package:MyAgent\ncodex = my_package:MyAgent\n"
-    (tmp_path / "my_package-1.0.dist-info" / "entry_points.txt").write_text(points)
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str, str], None]]:
+    """Installs a package of plug-ins: its name, what its one module says, and its entry points."""
+
+    def install(name: str, text: str, points: str) -> None:
+        (tmp_path / f"{name}.py").write_text(text)
+        about = tmp_path / f"{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n")
+        (about / "entry_points.txt").write_text(f"[interlock.agents]\n{points}")
+
     monkeypatch.syspath_prepend(tmp_path)
-    known.all_adapters.cache_clear()
-    try:
-        found = known.all_adapters()
-        assert found["mine"].programs == ("mine",)
-        assert type(found["codex"]).__name__ == "CodexAgent"
-    finally:
-        known.all_adapters.cache_clear()
+    for each in (adapter_of, agent_names):
+        each.cache_clear()
+    yield install
+    for each in (adapter_of, agent_names):
+        each.cache_clear()
+
+
+def test_a_plug_in_is_found_and_takes_no_name_of_ours(
+    written: str, tmp_path: Path, installed: Callable[[str, str, str], None]
+) -> None:
+    installed("my_package", written, "mine = my_package:MyAgent\ncodex = my_package:MyAgent\n")
+    assert KnownAgents(tmp_path / "locks").names() == (*AGENTS, "mine")
+    mine, codex = adapter_of("mine"), adapter_of("codex")
+    assert mine is not None
+    assert mine.programs == ("mine",)
+    assert type(codex).__name__ == "CodexAgent"
+
+
+def test_a_broken_plug_in_stops_nobody_else_and_is_named(
+    tmp_path: Path, installed: Callable[[str, str, str], None]
+) -> None:
+    installed("broken_package", "import not_there\n", "broken = broken_package:Agent\n")
+    installed("leaving_package", "raise SystemExit(3)\n", "leaving = leaving_package:Agent\n")
+    installed("hollow_package", "class Agent:\n    name = 'hollow'\n", "hollow = hollow_package:Agent\n")
+    agents = KnownAgents(tmp_path / "locks")
+    assert agents.capabilities(AgentChoice(use="command", command="true")).known_good
+    assert agents.names() == (*AGENTS, "broken", "hollow", "leaving")
+    for name, why in (("broken", "ModuleNotFoundError"), ("leaving", "SystemExit"), ("hollow", "has no programs")):
+        with pytest.raises(Refused) as caught:
+            agents.capabilities(AgentChoice(use=name))
+        refusal = caught.value.refusal
+        assert (refusal.rule, refusal.holders) == ("no-agent", (f"{name}_package",))
+        assert why in refusal.what
+        assert agents.dialects(name) == ()
+        # What it wrote before it broke is read as what nobody understands, and its end as no success.
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "output.log").write_text("done\n")
+        found = agents.read(name, folder, END, before=UNKNOWN, usd_before=None)
+        assert (found.outcome.kind, found.seen.unknown) == ("protocol-error", 1)
+        assert agents.told(name, b"done\n") == (Unknown(),)

@@ -270,11 +270,11 @@ def test_a_warning_ends_nothing_and_ours_is_not_told() -> None:
 
 def test_usage_of_a_run_that_was_killed_is_in_its_rollout() -> None:
     rollout = (GOLDEN / "rollout-edit.jsonl").read_bytes()
-    assert CODEX.recover_usage({"a": rollout}) == read("edit").usage
+    assert CODEX.recover_usage([rollout]) == read("edit").usage
     first = b"\n".join(line for line in rollout.splitlines() if b"token_usage" in line).splitlines()[0]
-    assert CODEX.recover_usage({"a": first + b'\n{"token_usage'}).output == 50
-    assert CODEX.recover_usage({"a": rollout, "b": first}).output == 200
-    assert CODEX.recover_usage({"a": b"\xff", "b": b"[1]\n"}) == UNKNOWN
+    assert CODEX.recover_usage([first + b'\n{"token_usage']).output == 50
+    assert CODEX.recover_usage([rollout, first]).output == 200
+    assert CODEX.recover_usage([b"\xff", b"[1]\n"]) == UNKNOWN
 
 
 def test_other_kinds_of_events() -> None:
@@ -322,7 +322,7 @@ ITEMS = st.sampled_from(["agent_message", "command_execution", "file_change", "m
 def test_no_bytes_break_it(line: bytes) -> None:
     CODEX.decode(line)
     CODEX.complain(line)
-    CODEX.recover_usage({"a": line, "b": b'{"token_usage":' + line})
+    CODEX.recover_usage([line, b'{"token_usage":' + line])
 
 
 @given(

@@ -49,6 +49,7 @@ def models() -> Iterator[ScriptedModels]:
 
 
 @needs_sandbox
+@pytest.mark.long
 def test_six_sealed_at_once_land_their_edits_and_none_of_them_finds_the_key(models: ScriptedModels) -> None:
     """With one of the newest models among them, whose commands come as scripts of another process of the client."""
     with ExitStack() as stack:

@@ -27,9 +27,12 @@ def needs_sandbox() -> None:
         pytest.skip(f"no sandbox here: {found.why}")
 
 
+_LASTING = (b"runner.nursery", b"tests.preloaded")
+
+
 def below() -> list[int]:
-    """What lives below this process, nearest first, without the process that runners are forked from."""
-    return [pid for pid in procfs.descendants(os.getpid()) if b"runner.nursery" not in _words(pid)]
+    """What lives below this process, nearest first, without the lasting ones that runners and commands are forked from."""
+    return [pid for pid in procfs.descendants(os.getpid()) if not any(name in _words(pid) for name in _LASTING)]
 
 
 def _words(pid: int) -> bytes:

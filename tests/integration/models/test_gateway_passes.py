@@ -38,7 +38,7 @@ from tests.integration.models.standing import (
 from interlock.adapters.records import JobRecords
 from interlock.core.agent.gateway import Ceiling, Upstream, to_json
 from interlock.core.agent.usage import Usage
-from interlock.host.models import body
+from interlock.host.models import body, passing
 from interlock.testing.models import Cut, Fault, Say, ScriptedModels
 
 ASK = {"model": "cheap", "messages": []}
@@ -104,13 +104,17 @@ def test_the_other_dialects_get_the_key_in_their_own_form_and_streams_of_chat_th
     assert ledger(tmp_path) == {"tokens": 6300, "usd": 0.009, "calls": 6, "unpriced": 0}
 
 
+def with_usage(data: bytes) -> bytes:
+    return body.with_usage(data, body.read(data))
+
+
 def test_what_a_client_says_about_streams_of_chat_stays_but_for_the_usage() -> None:
-    assert body.with_usage(b'{"stream": true}') == b'{"stream_options":{"include_usage": true},"stream": true}'
+    assert with_usage(b'{"stream": true}') == b'{"stream_options":{"include_usage": true},"stream": true}'
     given = b'{"a": "\\"stream_options\\"", "stream_options" : {"x": 1, "include_usage": false} , "b": [{"c": "}"}]}'
-    told_so = json.loads(body.with_usage(given))
+    told_so = json.loads(with_usage(given))
     assert told_so == {**json.loads(given), "stream_options": {"x": 1, "include_usage": True}}
     asked = b'{"stream_options": {"include_usage": true}}'
-    assert body.with_usage(asked) is asked
+    assert with_usage(asked) is asked
 
 
 def test_a_stream_is_passed_on_as_it_comes(tmp_path: Path) -> None:
@@ -156,8 +160,11 @@ def test_the_end_of_a_stream_is_in_the_ledger_before_the_client_hears_it(tmp_pat
 
 
 @pytest.mark.parametrize("who", ["client", "upstream", "gateway"])
-def test_a_stream_that_is_cut_does_not_run_for_nothing(tmp_path: Path, who: str) -> None:
+def test_a_stream_that_is_cut_does_not_run_for_nothing(
+    tmp_path: Path, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its usage never came, so it is told from its size; a client sees that the answer is not whole."""
+    monkeypatch.setattr(passing, "READ_ON_SECONDS", 0.2)
     gone = threading.Event()
 
     def serve(come: socket.socket, _: bytes) -> None:
@@ -165,7 +172,7 @@ def test_a_stream_that_is_cut_does_not_run_for_nothing(tmp_path: Path, who: str)
         if who == "upstream":
             come.shutdown(socket.SHUT_RDWR)
         else:
-            assert come.recv(1) == b""  # the gateway does not let the vendor go on for nobody
+            assert come.recv(1) == b""  # the gateway does not let the vendor go on for ever for nobody
             gone.set()
 
     limit = Ceiling(scope="attempt", text="1500 tokens for the attempt", tokens=1500)

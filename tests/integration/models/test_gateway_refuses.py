@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.models.standing import KEY, OWN, TOKEN, gateway, ledger, standing, told
+from tests.integration.models.standing import KEY, OWN, TOKEN, Talk, gateway, ledger, standing, told
 
-from interlock.core.agent.gateway import Ceiling, Upstream
+from interlock.core.agent.gateway import Ceiling, Reached, Upstream
 from interlock.host.models import serving
 from interlock.testing.models import Say, ScriptedModels
 
@@ -107,7 +108,7 @@ def test_a_spent_budget_refuses_the_next_call(tmp_path: Path, ceiling: Ceiling) 
         assert talk.say(stream=True)[0] == 402
         assert len(models.journal.of(None)) == 1
         assert ceiling.text in served.refused()
-        assert ("usd" in served.refused()) == (ceiling.usd is not None)
+        assert served.reached() == Reached(scope=ceiling.scope, unit="tokens" if ceiling.tokens else "usd")
     assert [line["refused"] != "" for line in told(tmp_path)] == [False, True, True, True, True]
     assert ledger(tmp_path) == {"tokens": 1050, "usd": 0.0015, "calls": 1, "unpriced": 0}
 
@@ -124,6 +125,7 @@ def test_dollars_are_not_spent_on_a_model_without_a_price(tmp_path: Path) -> Non
         assert "dear-9" in message
         assert "prices: {dear-9: {input: N, output: N}}" in message
         assert "dear-9" in served.refused()
+        assert served.reached() == Reached(scope="job", unit="usd", priced=False)
         assert models.journal.of(None) == ()
         assert talk.say(model="cheap-20260101")[0] == 200
     without = tmp_path / "without"
@@ -133,16 +135,18 @@ def test_dollars_are_not_spent_on_a_model_without_a_price(tmp_path: Path) -> Non
     assert ledger(without) == {"tokens": 1050, "usd": 0.0, "calls": 1, "unpriced": 1}
 
 
-def test_a_model_that_is_not_allowed_is_refused_and_the_agent_may_go_on(tmp_path: Path) -> None:
-    with (
-        ScriptedModels() as models,
-        standing(tmp_path, models.play("s", Say("hi")), models=("cheap", "small-*")) as (served, talk),
-    ):
-        status, answer = talk.say(model="dear")
-        assert (status, served.refused()) == (403, "")
-        assert "cheap, small-*" in json.loads(answer)["error"]["message"]
-        assert talk.say(model="small-1")[0] == 200
-        assert len(models.journal.of(None)) == 1
+def test_a_closed_upstream_says_why_and_is_not_reached(tmp_path: Path) -> None:
+    """A job that calls no model of it goes on."""
+    with ScriptedModels() as models:
+        given = gateway(tmp_path, models.play("s", Say("hi")))
+        closed = replace(given.upstreams[0], key="", closed="The variable KEY is not set. Set it.")
+        with serving(replace(given, upstreams=(closed,)), tmp_path, user=None) as served:
+            talk = Talk(int(given.listen.rpartition(":")[2]))
+            for dialect in ("anthropic", "responses", "chat"):
+                status, answer = talk.say(dialect)
+                assert (status, "KEY is not set" in json.loads(answer)["error"]["message"]) == (503, True)
+            assert (served.refused(), models.journal.of(None)) == ("", ())
+    assert ledger(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.integration.host.boxes import Box, a_box
 from tests.integration.runner.attempt import launch, runner_pid, tidy
 from tests.integration.watching import seen, wait_until
 
-from interlock.core.agent.gateway import MODEL_PORT, Ceiling, ModelGateway, Upstream
+from interlock.core.agent.gateway import MODEL_PORT, Ceiling, ModelGateway, Reached, Upstream
 from interlock.core.agent.usage import Price
 from interlock.host import environment
 from interlock.host.attempts import HostRuns
@@ -163,6 +163,7 @@ def test_a_refused_call_ends_the_agent_unless_it_ends_itself(tmp_path: Path, sec
     end = ask(tmp_path, seconds)
     assert end.how == how
     assert "tokens 5 for the attempt" in end.budget
+    assert end.reached == Reached(scope="attempt", unit="tokens")
     assert (tmp_path / "1" / "output.log").read_text().startswith("asking\nanswered 4")
     assert KEY not in (tmp_path / "1" / "spec.json").read_text()
     if how == "budget":

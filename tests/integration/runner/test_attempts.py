@@ -143,7 +143,8 @@ def test_the_runner_killed_at_any_moment_leaves_nothing_and_is_an_interruption(
     wait_until(lambda: seen(token) == [], 5.0)
     assert ended(folder, contain=contain) == ("interrupted", None)
     if (tmp_path / "count").exists():
-        assert (tmp_path / "count").read_text() == "ran\n"
+        # Empty when the agent was ended between opening the file and writing to it; never twice.
+        assert (tmp_path / "count").read_text() in ("", "ran\n")
 
 
 def test_runner_and_keeper_killed_together_leave_nothing_after_the_next_look(tmp_path: Path, token: str) -> None:

@@ -11,7 +11,7 @@ from tests.integration.store import build
 
 from interlock.adapters.store import SqlStore, tables
 from interlock.adapters.store.engine import Database
-from interlock.core.job.events import NewEvent
+from interlock.core.job.events import LONE, NewEvent
 from interlock.core.job.lifecycle import FINAL, IllegalTransition, State, fold
 from interlock.core.merge.train import fold_train
 from interlock.core.problems import Refused, Stale, UnknownJob
@@ -226,3 +226,19 @@ def test_publishing_without_any_evidence_is_refused(busy: SqlStore) -> None:
     with pytest.raises(Refused) as caught:
         busy.record(build.steps(job, "job.published")[-1])
     assert caught.value.refusal.rule == "stale-evidence"
+
+
+def test_attempts_of_a_time_are_start_and_end_of_what_started_then(busy: SqlStore) -> None:
+    """Of jobs, and of runs that belong to none; whatever else happened is not read."""
+    job = build.live(busy, "a", "attempt.started")
+    ended = {"rule": "agent-failed", "what": "It ended."}
+    busy.record(NewEvent(subject=job.id, attempt=1, step="settle", kind="attempt.ended", data=ended))
+    lone = NewEvent(subject=f"{LONE}1", attempt=1, step="start", kind="attempt.started", data={"class": "slice"})
+    first = busy.record(lone)
+    assert busy.record(lone) == first
+    settled = busy.record(NewEvent(subject=f"{LONE}1", attempt=1, step="settle", kind="attempt.ended"))
+    steps = [(each.subject, each.step) for each in busy.attempts(since=0.0)]
+    assert [each[1] for each in steps] == [*(event.step for event in busy.events(job.id)[-2:]), "start", "settle"]
+    assert busy.attempts(since=first.at) == (first, settled)
+    assert busy.attempts(since=0.0, until=first.at) == busy.events(job.id)[-2:]
+    assert busy.attempts(since=settled.at) == ()

@@ -120,6 +120,7 @@ class World:
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "INTERLOCK_SPOOL": str(self.root / "spool"),
+            "INTERLOCK_SLUG": "one",
             "INTERLOCK_ATTEMPT_NUMBER": "1",
             "INTERLOCK_TREE": str(self.tree),
             "GIT_CONFIG_GLOBAL": os.devnull,

@@ -70,7 +70,7 @@ def test_it_is_refused_and_asked_for_until_a_person_approved_it(world: World, li
     assert done.returncode == 1
     assert ran(world) == []
     assert f"needs the approval {name}" in done.stderr
-    assert f"interlock decide SLUG --approve {name}" in done.stderr
+    assert f"interlock decide one --approve {name}" in done.stderr
     (note,) = world.notes()
     assert note["data"]["guard"] == "approval"  # type: ignore[index]
     assert note["data"]["approval"] == name  # type: ignore[index]

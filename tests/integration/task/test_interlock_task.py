@@ -95,12 +95,13 @@ def test_stop_carries_reason_question_and_options(task: Task) -> None:
 def test_a_stop_in_words_alone_is_a_reason_and_a_question_where_it_asks(task: Task) -> None:
     task.call("stop", "Is", "half", "a", "cent", "up?")
     task.call("stop", "it cannot work")
-    assert [message.data["question"] for message in task.said()] == ["Is half a cent up?", ""]
-    assert task.said()[1].data["reason"] == "it cannot work"
+    task.call("stop", "--question", "Which of the two?")
+    assert [message.data["question"] for message in task.said()] == ["Is half a cent up?", "", "Which of the two?"]
+    assert [message.data["reason"] for message in task.said()[1:]] == ["it cannot work", "Which of the two?"]
 
 
 def test_a_stop_without_a_reason_is_misuse(task: Task) -> None:
-    for words in ((), ("--reason", "  "), ("--question", "Which?")):
+    for words in ((), ("--reason", "  "), ("--reason", " ", "--question", " ")):
         done = task.call("stop", *words)
         assert done.returncode == 2
         assert "reason is empty" in done.stderr

@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
 
 from interlock.host import spool
 from interlock.task import mcp
@@ -83,6 +82,8 @@ def test_what_a_verb_refuses_is_an_answer(inside: Inside) -> None:
 
 
 def test_a_real_client_finds_every_tool_and_each_does_what_its_verb_does(inside: Inside) -> None:
+    from mcp import Client, StdioServerParameters  # here: it takes a second, and every worker collects this file
+
     (inside.tree / "shot.txt").write_text("work")
     env = {
         "PATH": os.environ["PATH"],

@@ -6,13 +6,16 @@ The agent itself is the shell command of the choice: ``claude-agent-acp``, ``cod
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from interlock.adapters.agents.outside import shape_of
 from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.proposed import head_of
 from interlock.core.agent.seen import (
     Answered,
     Asked,
@@ -30,7 +33,7 @@ from interlock.core.agent.seen import (
     Used,
     Warned,
 )
-from interlock.core.agent.usage import UNKNOWN, from_json
+from interlock.core.agent.usage import UNKNOWN, dollars, from_json
 from interlock.core.problems import Refusal, Refused
 
 BRIDGE: Final = "interlock-bridge"
@@ -85,6 +88,7 @@ class AcpAgent(Plain):
 
     name = "acp"
     programs: tuple[str, ...] = ()
+    tools = (BRIDGE,)
     dialects = ("anthropic", "responses", "chat")
 
     def probe(self, version: str) -> Capabilities:  # noqa: ARG002 - the agent's own is told when its session begins
@@ -119,7 +123,7 @@ class AcpAgent(Plain):
         )
 
     def decode(self, line: bytes) -> Sequence[Seen]:
-        shape = _shape(line)
+        shape = shape_of(line) or {}
         kind = str(shape.get("type") or "").removeprefix("interlock.")
         reader = _READERS.get(kind)
         try:
@@ -169,14 +173,6 @@ def _codex_config(url: str) -> str:
 
 
 # ---------------------------------------------------------------- the lines
-def _shape(line: bytes) -> Mapping[str, Any]:
-    try:
-        shape = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return shape if isinstance(shape, dict) else {}
-
-
 def _began(shape: Mapping[str, Any]) -> Sequence[Seen]:
     return (Began(session=str(shape["session"]), model=str(shape.get("model") or "")),)
 
@@ -196,7 +192,12 @@ def _asked(shape: Mapping[str, Any]) -> Sequence[Seen]:
     choices = tuple(
         Choice(id=str(each["id"]), label=str(each["label"]), allows=each["allows"] is True) for each in shape["choices"]
     )
-    return (Asked(id=str(shape["id"]), what=str(shape["what"]), choices=choices),)
+    at = shape.get("at")
+    since = at if isinstance(at, float) and math.isfinite(at) else None
+    raw = shape.get("raw")
+    call = raw.get("toolCall") if isinstance(raw, Mapping) else None
+    change = head_of(call.get("content")) if isinstance(call, Mapping) else ""
+    return (Asked(id=str(shape["id"]), what=str(shape["what"]), choices=choices, at=since, change=change),)
 
 
 def _answered(shape: Mapping[str, Any]) -> Sequence[Seen]:
@@ -214,17 +215,13 @@ def _denied(shape: Mapping[str, Any]) -> Sequence[Seen]:
 def _used(shape: Mapping[str, Any]) -> Sequence[Seen]:
     """The turn's own figure; where it is not known to be the whole turn's, its tokens stay unknown."""
     usage = from_json(shape.get("tokens")) if shape["scope"] == "turn" else UNKNOWN
-    return (Used(usage=usage, scope="turn", usd=_dollars(shape.get("usd")), raw=shape.get("raw") or {}),)
+    return (Used(usage=usage, scope="turn", usd=dollars(shape.get("usd")), raw=shape.get("raw") or {}),)
 
 
 def _context(shape: Mapping[str, Any]) -> Sequence[Seen]:
     """What the session has cost until now, for a run that is killed before it tells its turn's own figure."""
-    usd = _dollars(shape.get("usd"))
+    usd = dollars(shape.get("usd"))
     return (Used(usage=UNKNOWN, scope="call", key="context", usd=usd),) if usd is not None else ()
-
-
-def _dollars(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _nothing(_shape: Mapping[str, Any]) -> Sequence[Seen]:

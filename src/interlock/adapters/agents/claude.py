@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from interlock.adapters.agents import claude_stream
@@ -51,6 +52,7 @@ class ClaudeAgent(Plain):
 
     name = "claude"
     programs: tuple[str, ...] = ("claude",)
+    wheels: Mapping[str, tuple[str, str]] = MappingProxyType({"claude": ("claude_agent_sdk", "_bundled/claude")})
     dialects = ("anthropic",)
     login = (f"{_CONFIG}/.credentials.json",)
 
@@ -105,8 +107,8 @@ class ClaudeAgent(Plain):
             return replace(outcome, message=f"{outcome.message} Its last words: {seen.warnings[-1]}")
         return outcome
 
-    def recover_usage(self, files: Mapping[str, bytes]) -> Usage:
-        return claude_stream.transcript_usage(files.values())
+    def recover_usage(self, files: Iterable[bytes]) -> Usage:
+        return claude_stream.transcript_usage(files)
 
     def transcripts(self) -> tuple[str, ...]:
         return (f"{_CONFIG}/projects/**/*.jsonl",)
@@ -199,6 +201,6 @@ def _dollars(order: Order, left: float) -> str:
             rule="budget",
             what=f"No money is left for {order.card.slug}.",
             why="Claude Code takes no limit of nothing, and would run without one.",
-            would_change="Raise it for this job (interlock decide SLUG --raise usd=N).",
+            would_change="Raise its budget in dollars.",
         )
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from interlock.adapters.agents.outside import dollars, mapping, objects, shape_of, text
+from interlock.adapters.agents.outside import mapping, objects, shape_of, text
 from interlock.core.agent.seen import (
     Began,
     Denied,
@@ -23,7 +23,7 @@ from interlock.core.agent.seen import (
     Used,
     Warned,
 )
-from interlock.core.agent.usage import Usage, total, whole
+from interlock.core.agent.usage import Usage, dollars, total, whole
 
 _SHORT: Final = 500
 _LONG: Final = 4000

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from interlock.adapters.agents import codex_stream
-from interlock.core.agent.adapter import Capabilities, Endpoint, Order, Plan
+from interlock.core.agent.adapter import Capabilities, Endpoint, Order, Plain, Plan
 from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import Outcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
@@ -40,11 +41,12 @@ _ALWAYS: Final[Mapping[str, Any]] = {
 }
 
 
-class CodexAgent:
+class CodexAgent(Plain):
     """OpenAI's Codex (core.agent.adapter)."""
 
     name = "codex"
-    programs = ("codex",)
+    programs: tuple[str, ...] = ("codex",)
+    wheels: Mapping[str, tuple[str, str]] = MappingProxyType({"codex": ("codex_cli_bin", "bin/codex")})
     dialects = ("responses",)
     login = (".codex/auth.json",)
 
@@ -104,8 +106,8 @@ class CodexAgent:
             return replace(judged, message=f"It exited with {end.exit_code}: {seen.warnings[-1]}")
         return judged
 
-    def recover_usage(self, files: Mapping[str, bytes]) -> Usage:
-        return codex_stream.recovered(files.values())
+    def recover_usage(self, files: Iterable[bytes]) -> Usage:
+        return codex_stream.recovered(files)
 
     def transcripts(self) -> tuple[str, ...]:
         return (_ROLLOUTS,)

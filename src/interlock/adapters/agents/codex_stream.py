@@ -5,11 +5,11 @@ Shapes: facts/agents §1.1 and §1.4.  The stream is no full record: what Codex'
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from interlock.adapters.agents.outside import mapping, objects, shape_of, text
 from interlock.core.agent.seen import (
     Began,
     Denied,
@@ -63,27 +63,24 @@ def fault_of(message: str) -> Fault:
 
 def decode(line: bytes) -> Sequence[Seen]:
     """What one line of standard output says.  Never raises."""
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return (Unknown(),)
-    return tuple(_event(event, _text(event, "type"))) if isinstance(event, Mapping) else (Unknown(),)
+    event = shape_of(line)
+    return (Unknown(),) if event is None else tuple(_event(event, text(event.get("type"))))
 
 
 def _event(event: Mapping[str, Any], kind: str) -> Iterator[Seen]:
     match kind:
         case "thread.started":
-            yield Began(session=_text(event, "thread_id"))
+            yield Began(session=text(event.get("thread_id")))
         case "turn.completed":
             yield from _used(event.get("usage"))
             yield Ended(how="completed")
         case "turn.failed":
-            message = _text(_object(event, "error"), "message") or "The turn failed."
+            message = text(mapping(event.get("error")).get("message")) or "The turn failed."
             yield Ended(how="failed", fault=fault_of(message), message=message)
         case "error":
-            yield _trouble(_text(event, "message"))
+            yield _trouble(text(event.get("message")))
         case "item.started" | "item.updated" | "item.completed":
-            yield from _item(_object(event, "item"), done=kind == "item.completed")
+            yield from _item(mapping(event.get("item")), done=kind == "item.completed")
         case _ if kind not in _SILENT:
             yield Unknown(type=kind)
 
@@ -97,7 +94,7 @@ def _trouble(message: str) -> Seen:
 
 
 def _item(item: Mapping[str, Any], *, done: bool) -> Iterator[Seen]:
-    kind = _text(item, "type")
+    kind = text(item.get("type"))
     match kind:
         case "command_execution":
             yield from _command(item, done=done)
@@ -105,11 +102,11 @@ def _item(item: Mapping[str, Any], *, done: bool) -> Iterator[Seen]:
             yield _tool(item, *_called(item, kind), done=done)
         case "agent_message":
             if done:
-                yield Said(text=_text(item, "text"))
+                yield Said(text=text(item.get("text")))
         case "error":
-            text = _text(item, "message")
-            if not text.startswith(_OURS):
-                yield Warned(text=text)
+            warning = text(item.get("message"))
+            if not warning.startswith(_OURS):
+                yield Warned(text=warning)
         case _ if kind not in _SILENT:
             yield Unknown(type=f"item.{kind}")
 
@@ -118,28 +115,28 @@ def _called(item: Mapping[str, Any], kind: str) -> tuple[ToolKind, str]:
     """The kind of a call, and what it was for."""
     match kind:
         case "file_change":
-            return "edit", ", ".join(_text(each, "path") for each in _objects(item.get("changes")))
+            return "edit", ", ".join(text(each.get("path")) for each in objects(item.get("changes")))
         case "web_search":
-            return "read", _text(item, "query")
+            return "read", text(item.get("query"))
         case "mcp_tool_call":
-            return "other", f"{_text(item, 'server')}.{_text(item, 'tool')}"
-    return "other", _text(item, "tool")
+            return "other", f"{text(item.get('server'))}.{text(item.get('tool'))}"
+    return "other", text(item.get("tool"))
 
 
 def _command(item: Mapping[str, Any], *, done: bool) -> Iterator[Seen]:
-    command = _text(item, "command")
+    command = text(item.get("command"))
     yield _tool(item, "command", command, done=done)
     if not done:
         return
     if item.get("status") == "declined":
         yield Denied(what=command, why="Codex's own rules refused it.")
-    elif item.get("status") == "failed" and _NO_WALLS.match(_text(item, "aggregated_output")[:400]):
+    elif item.get("status") == "failed" and _NO_WALLS.match(text(item.get("aggregated_output"))[:400]):
         yield Denied(what=command, why="Codex's own sandbox could not be made.")
 
 
 def _tool(item: Mapping[str, Any], kind: ToolKind, what: str, *, done: bool) -> Tool:
-    state = _STATES.get(_text(item, "status"), "done" if done else "started")
-    return Tool(id=_text(item, "id") or what, kind=kind, what=what, state=state)
+    state = _STATES.get(text(item.get("status")), "done" if done else "started")
+    return Tool(id=text(item.get("id")) or what, kind=kind, what=what, state=state)
 
 
 def _used(raw: object) -> Iterator[Used]:
@@ -163,10 +160,10 @@ def normal(raw: Mapping[str, Any]) -> Usage:
 
 def complain(line: bytes) -> Sequence[Seen]:
     """What one line of standard error says: refusals that leave no event, and errors.  Never raises."""
-    text = line.decode("utf-8", "replace").strip()
-    if text.startswith("Error: "):
-        return (Warned(text=text.removeprefix("Error: ")),)
-    logged = _LOGGED.match(text)
+    written = line.decode("utf-8", "replace").strip()
+    if written.startswith("Error: "):
+        return (Warned(text=written.removeprefix("Error: ")),)
+    logged = _LOGGED.match(written)
     if logged is None:
         return ()
     where, said = logged.groups()
@@ -190,26 +187,8 @@ def _last(rollout: bytes) -> Usage:
     for line in reversed(rollout.splitlines()):
         if b"token_usage" not in line:
             continue
-        try:
-            payload = _object(json.loads(line), "payload")
-        except (ValueError, RecursionError):
-            continue
-        found = _object(payload, "thread_token_usage") or _object(_object(payload, "info"), "total_token_usage")
-        if found:
+        payload = mapping((shape_of(line) or {}).get("payload"))
+        of_session = mapping(mapping(payload.get("info")).get("total_token_usage"))
+        if found := mapping(payload.get("thread_token_usage")) or of_session:
             return normal(found)
     return UNKNOWN
-
-
-def _text(shape: Mapping[str, Any], key: str) -> str:
-    """A text, without the halves of characters that JSON allows and no file takes."""
-    found = shape.get(key)
-    return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
-
-
-def _object(shape: object, key: str) -> Mapping[str, Any]:
-    found = shape.get(key) if isinstance(shape, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _objects(found: object) -> list[Mapping[str, Any]]:
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []

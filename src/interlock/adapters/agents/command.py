@@ -43,9 +43,9 @@ class CommandAgent(Plain):
             )
         if choice.prompt == "argument":
             words = ("bash", "-c", f'{choice.command.rstrip()} "$@"', "interlock", _as_argument(order))
-            return Plan(argv=words, env=_reached(order))
+            return Plan(argv=words, env=_reached(order), merged=True)
         stdin = order.prompt.encode() if choice.prompt == "stdin" else None
-        return Plan(argv=("bash", "-c", choice.command), env=_reached(order), stdin=stdin)
+        return Plan(argv=("bash", "-c", choice.command), env=_reached(order), stdin=stdin, merged=True)
 
     def decode(self, line: bytes) -> Sequence[Seen]:  # noqa: ARG002 - what a command prints means nothing to us
         return ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.sandbox import AT, HOME, RUN, Sandbox
-from interlock.host import bridges, environment, files, guards, homes
+from interlock.host import answers, bridges, environment, files, guards, homes
 from interlock.host.sandbox import identity, ours
 from interlock.ports import Assignment, Room
 
@@ -26,7 +26,6 @@ _SPOOL: Final = "INTERLOCK_SPOOL"
 _PROMPT: Final = "prompt.md"
 _ATTEMPT: Final = f"{RUN}/attempt"
 _PROMPT_INSIDE: Final = f"{_ATTEMPT}/{_PROMPT}"
-ANSWERS: Final = "answers"
 _SPOOL_INSIDE: Final = f"{RUN}/spool"
 
 
@@ -46,16 +45,17 @@ class Surroundings:
     tool: str
 
 
-def surround(given: Assignment) -> Surroundings:
+def surround(given: Assignment, programs: Iterable[str] = ()) -> Surroundings:
     """Write prompt, HOME and tools into the attempt's folder, and tell how the agent finds them.
 
-    ``given.env`` holds the task's own values, with the job's spool as this machine names it.  In a sandbox the agent
-    is told of paths as they are inside.  Doing it again writes the same files.
+    ``given.env`` holds the task's own values, with the job's spool as this machine names it; ``programs`` of
+    host.bridges stand beside interlock-task.  In a sandbox the agent is told of paths as they are inside.  Doing it
+    again writes the same files.  Raises Refused (no-agent) for a program that cannot be started here.
     """
     room, folder = given.room, given.folder
     folder.mkdir(parents=True, exist_ok=True)
     files.write_whole(folder / _PROMPT, given.prompt.encode(), mode=0o644 if room.sandbox else 0o600)
-    (folder / ANSWERS).mkdir(exist_ok=True, mode=0o755)
+    (folder / answers.FOLDER).mkdir(exist_ok=True, mode=0o755)
     user = room.sandbox.user if room.sandbox else None
     home = homes.prepare(folder, user=user)
     values = _values(given.card, given.choice, given.env, folder)
@@ -75,9 +75,9 @@ def surround(given: Assignment) -> Surroundings:
         tool = f"{environment.BIN}/interlock-task"
         shown = Surroundings(env=env, sandbox=sandbox, home=HOME, home_here=home, tree=AT, tool=tool)
     _guard(folder / "bin", room, shown.env)
-    if given.choice.use == "acp":
-        program = bridges.program(walled=room.sandbox is not None)
-        files.write_whole(folder / "bin" / bridges.NAME, program.encode(), mode=0o755)
+    for name in programs:
+        text = bridges.program(name, walled=room.sandbox is not None)
+        files.write_whole(folder / "bin" / name, text.encode(), mode=0o755)
     return shown
 
 
@@ -111,7 +111,7 @@ def _values(card: Card, choice: AgentChoice, env: Mapping[str, str], folder: Pat
 
 def _outside(values: dict[str, str], room: Room, folder: Path, home: Path) -> dict[str, str]:
     """The environment at level worktree: paths are this machine's; HOME is the user's only where the policy says so."""
-    own = {"INTERLOCK_PROMPT_FILE": str(folder / _PROMPT), "INTERLOCK_ANSWERS": str(folder / ANSWERS)}
+    own = {"INTERLOCK_PROMPT_FILE": str(folder / _PROMPT), "INTERLOCK_ANSWERS": str(folder / answers.FOLDER)}
     return environment.exact({**homes.variables(home, values), **_reached(values, room, folder)}) | own
 
 
@@ -126,8 +126,8 @@ def _inside(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dic
     """The environment inside, and the sandbox with prompt, tools and spool in it."""
     values, sandbox = _shown(values, sandbox, folder)
     sandbox = sandbox.with_bind(str(folder / _PROMPT), _PROMPT_INSIDE)
-    sandbox = sandbox.with_bind(str(folder / ANSWERS), f"{_ATTEMPT}/{ANSWERS}")
-    own = {"INTERLOCK_PROMPT_FILE": _PROMPT_INSIDE, "INTERLOCK_ANSWERS": f"{_ATTEMPT}/{ANSWERS}"}
+    sandbox = sandbox.with_bind(str(folder / answers.FOLDER), f"{_ATTEMPT}/{answers.FOLDER}")
+    own = {"INTERLOCK_PROMPT_FILE": _PROMPT_INSIDE, "INTERLOCK_ANSWERS": f"{_ATTEMPT}/{answers.FOLDER}"}
     return environment.inside({**values, **own}, sandbox), sandbox
 
 

@@ -3,78 +3,61 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.adapters.agents import hosting, reading
-from interlock.adapters.agents.names import PLUG_INS
-from interlock.core.agent.adapter import AgentAdapter, Capabilities, Endpoint, Order, Plan
-from interlock.core.agent.gateway import MODEL_PORT, ModelGateway
+from interlock.adapters.agents import hosting, reading, transcripts
+from interlock.adapters.agents.catalogue import Gone, adapter_of, no_agent
+from interlock.adapters.agents.names import agent_names
+from interlock.adapters.agents.ordering import login_place, order_of
+from interlock.core.agent.adapter import AgentAdapter, Capabilities, Plan
 from interlock.core.agent.outcome import ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
-from interlock.core.agent.usage import Usage
+from interlock.core.agent.texts import clean
+from interlock.core.agent.usage import Usage, believed
 from interlock.core.contract.card import AgentChoice
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import HOME, Sandbox
-from interlock.host import answers, clients, files, homes, leavings, logins
+from interlock.host import answers, bridges, clients, files, homes, leavings, logins
 from interlock.host.sandbox import toolchains
 from interlock.ports import Assignment, End, Launch, Reading, Room
 
 _PLAN: Final = "plan.json"
+_HOME: Final = "home"
 _WALL: Final = 3600.0
 _IDLE: Final = 900.0
 """Seconds of an attempt without limits of its own."""
 
 
-def built_in() -> tuple[AgentAdapter, ...]:
-    """The adapters that come with Interlock."""
-    from interlock.adapters.agents.acp import AcpAgent
-    from interlock.adapters.agents.claude import ClaudeAgent
-    from interlock.adapters.agents.codex import CodexAgent
-    from interlock.adapters.agents.command import CommandAgent
-    from interlock.adapters.agents.cursor import CursorAgent
-
-    return (CommandAgent(), CodexAgent(), ClaudeAgent(), AcpAgent(), CursorAgent())
-
-
-@lru_cache(maxsize=1)
-def all_adapters() -> Mapping[str, AgentAdapter]:
-    """Those, and the plug-ins of the entry point group ``interlock.agents``, by name; a plug-in replaces none of ours."""
-    from importlib.metadata import entry_points
-
-    found: dict[str, AgentAdapter] = {each.name: each for each in built_in()}
-    for point in entry_points(group=PLUG_INS):
-        if point.name not in found:
-            found[point.name] = point.load()()
-    return found
-
-
 class KnownAgents:
-    """Agents of this machine (ports.Agents).  ``locks`` is the folder for locks of logins."""
+    """Agents of this machine (ports.Agents).
+
+    ``locks`` is the folder for locks of logins, one for all repositories (host.logins); ``adapters`` replace those of
+    the catalogue.
+    """
 
     def __init__(self, locks: Path, adapters: Mapping[str, AgentAdapter] | None = None) -> None:
         self._locks = locks
         self._given = adapters
 
-    @property
-    def _adapters(self) -> Mapping[str, AgentAdapter]:
-        return all_adapters() if self._given is None else self._given
-
     def names(self) -> tuple[str, ...]:
-        return tuple(self._adapters)
+        return agent_names() if self._given is None else tuple(self._given)
 
     def dialects(self, use: str | None) -> tuple[str, ...]:
-        """Dialects of models that an agent's client speaks; none for an agent that is not known."""
-        known = self._adapters.get(use or "")
-        return known.dialects if known else ()
+        """Dialects of models that an agent's client speaks; none for an agent that is not known or cannot be loaded."""
+        with suppress(Refused):
+            known = self._find(use)
+            return known.dialects if known else ()
+        return ()
 
     def capabilities(self, choice: AgentChoice) -> Capabilities:
         adapter = self._adapter(choice.use)
+        for name in adapter.tools:
+            bridges.check(name)
         if not adapter.programs:
             return adapter.probe("")
         return adapter.probe(clients.version(self._program(adapter, adapter.programs[0])))
@@ -82,18 +65,19 @@ class KnownAgents:
     def launch(self, given: Assignment) -> Launch:
         adapter = self._adapter(given.choice.use)
         programs = {name: self._program(adapter, name) for name in adapter.programs}
-        around = hosting.surround(given)
+        around = hosting.surround(given, adapter.tools)
         walls = around.sandbox
         if walls is not None:
             named = toolchains.named_in(given.choice.command or "")
             folders = clients.folders(programs.values())
             # What PATH was made of here is not known to the runner, which starts without our environment.
             walls = replace(walls, tools=(*walls.tools, *toolchains.tools(), *named, *folders))
-        walls = self._log_in(adapter, given, around, walls)
-        plan = adapter.launch(_order(given, around, programs))
+        plan = adapter.launch(order_of(given, around, programs))
         _write_home(adapter, given, around, plan)
-        kept = {"use": adapter.name, "quiet": list(plan.quiet), "resume": given.resume}
-        files.write_whole(given.folder / _PLAN, json.dumps(kept).encode())
+        place = login_place(adapter, given, around)
+        # Before the credentials themselves: whatever ends us, it is known where they are.
+        files.write_whole(given.folder / _PLAN, json.dumps({"quiet": list(plan.quiet), "login": place}).encode())
+        walls = self._log_in(place, given, around, walls)
         budget = given.card.budget
         return Launch(
             argv=plan.argv,
@@ -105,59 +89,73 @@ class KnownAgents:
             sandbox=walls,
             redact=plan.secrets,
             gateway=given.gateway,
-            split=adapter.name != "command",
+            split=not plan.merged,
             wall=_WALL if budget.wall is None else budget.wall,
             idle=_IDLE if budget.idle is None else budget.idle,
             startup=budget.startup,
         )
 
-    def read(self, use: str, folder: Path, end: End, *, before: Usage, usd_before: float | None) -> Reading:
-        adapter = self._adapters.get(use) or self._adapters["command"]
-        seen = reading.summary(adapter, folder, before=before, usd_before=usd_before)
+    def read(
+        self, use: str, folder: Path, end: End, *, before: Usage, usd_before: float | None, resumed: str = ""
+    ) -> Reading:
+        adapter = self._reader(use)
+        seen = reading.summary(adapter, folder, before=before, usd_before=usd_before, resumed=resumed)
         if seen.usage.total is None or seen.ended is None:
-            found = adapter.recover_usage(reading.transcripts(adapter, folder / "home"))
+            # The transcript of the session that was resumed is among them, whichever the client then used.
+            found = believed(adapter.recover_usage(data for _, data in transcripts.of(adapter, folder / _HOME)))
             spent = found - before
             if (spent.total or 0) > (seen.usage.total or 0):
                 seen = replace(seen, usage=spent, session_usage=found)
         process = ProcessEnd(
-            how=end.how, exit_code=end.exit_code, tail=end.tail, message=end.message, budget=end.budget
+            how=end.how,
+            exit_code=end.exit_code,
+            tail=end.tail,
+            message=end.message,
+            budget=end.budget,
+            reached=end.reached,
         )
         return Reading(seen=seen, outcome=adapter.settle(process, seen))
 
+    def has_session(self, use: str, folder: Path) -> bool:
+        return next(transcripts.of(self._reader(use), folder / _HOME), None) is not None
+
     def watch(self, use: str, folder: Path) -> Summary:
-        return reading.summary(self._adapters.get(use) or self._adapters["command"], folder)
+        return reading.summary(self._reader(use), folder)
 
     def told(self, use: str, data: bytes) -> tuple[Seen, ...]:
-        adapter = self._adapters.get(use) or self._adapters["command"]
-        return tuple(each for line in data.splitlines() if line.strip() for each in adapter.decode(line))
+        adapter = self._reader(use)
+        return tuple(clean(each) for line in data.splitlines() if line.strip() for each in adapter.decode(line))
 
     def answer(self, folder: Path, asked: str, choice: str, by: str) -> None:
-        answers.answer(folder / hosting.ANSWERS, asked, choice, by)
+        answers.answer(folder / answers.FOLDER, asked, choice, by)
 
     def tidy(self, folder: Path, tree: Path) -> tuple[str, ...]:
-        plan = _plan_of(folder)
-        return leavings.remove_empty(tree, [str(each) for each in plan.get("quiet", ())])
+        return leavings.remove_empty(tree, [str(each) for each in _plan_of(folder).get("quiet", ())])
+
+    def forget(self, folder: Path) -> tuple[str, ...]:
+        place = str(_plan_of(folder).get("login") or "")
+        return logins.take_away(folder, folder / _HOME, place) if place else ()
 
     def tools(self, room: Room, env: Mapping[str, str], folder: Path) -> tuple[Room, dict[str, str]]:
         return hosting.tools(room, env, folder)
 
+    def _find(self, use: str | None) -> AgentAdapter | None:
+        """The adapter of that name, or None.  Raises Refused (no-agent) where it cannot be loaded."""
+        return adapter_of(use or "") if self._given is None else self._given.get(use or "")
+
     def _adapter(self, use: str | None) -> AgentAdapter:
-        known = self._adapters.get(use or "")
-        if known is not None:
+        if (known := self._find(use)) is not None:
             return known
-        names = ", ".join(self._adapters)
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what=f"There is no agent {use}." if use else "The card names no agent.",
-                why=f"Known are {names}.",
-                would_change='Name one of them, or write agent: {use: command, command: "…"}.',
-                holders=tuple(self._adapters),
-            )
-        )
+        raise no_agent(use, self.names())
+
+    def _reader(self, use: str) -> AgentAdapter:
+        """The adapter that a record is read with, also when the agent that wrote it is gone."""
+        with suppress(Refused):
+            return self._find(use) or Gone()
+        return Gone()
 
     def _program(self, adapter: AgentAdapter, name: str) -> str:
-        found = clients.find(name)
+        found = clients.find(name, adapter.wheels.get(name))
         if found is None:
             raise Refused(
                 Refusal(
@@ -170,52 +168,17 @@ class KnownAgents:
         return found
 
     def _log_in(
-        self, adapter: AgentAdapter, given: Assignment, around: hosting.Surroundings, walls: Sandbox | None
+        self, place: str, given: Assignment, around: hosting.Surroundings, walls: Sandbox | None
     ) -> Sandbox | None:
-        """The credentials of a subscription, where the policy names them and no gateway stands in for them."""
-        if given.login is None or given.gateway is not None or around.home_here is None or not adapter.login:
+        """The credentials of a subscription at a place below HOME.  Raises Refused (login)."""
+        if not place or given.login is None or around.home_here is None:
             return walls
-        self._locks.mkdir(parents=True, exist_ok=True)
-        file = logins.ready(given.login, self._locks / f"login-{adapter.name}.lock")
-        place, user = adapter.login[0], walls.user if walls is not None else None
-        copy = logins.copied(file, given.folder / "login", user=user)
+        file = logins.ready(given.login, self._locks)
+        copy = logins.copied(file, given.folder, user=walls.user if walls is not None else None)
         if walls is not None:
             return walls.with_bind(str(copy), f"{HOME}/{place}")
         homes.put(around.home_here, place, copy.read_bytes(), user=None, mode=0o400)
         return None
-
-
-def _order(given: Assignment, around: hosting.Surroundings, programs: Mapping[str, str]) -> Order:
-    return Order(
-        card=given.card,
-        choice=given.choice,
-        prompt=given.prompt,
-        programs=programs,
-        home=around.home,
-        tree=around.tree,
-        walled=around.sandbox is not None,
-        writable=given.writable,
-        endpoints=endpoints(given.gateway),
-        resume=given.resume,
-        hook=f"{shlex.quote(around.tool)} hook",
-        usd_left=given.usd_left,
-        turns=given.card.budget.turns,
-        attempt=around.env.get("INTERLOCK_ATTEMPT", ""),
-        writes=tuple(path for path in (around.env.get("INTERLOCK_SPOOL"),) if path),
-        logged_in=given.login is not None,
-    )
-
-
-def endpoints(gateway: ModelGateway | None) -> tuple[Endpoint, ...]:
-    """How an agent reaches its gateway, once for each vendor and dialect."""
-    if gateway is None:
-        return ()
-    at = f"127.0.0.1:{MODEL_PORT}" if gateway.listen == "unix" else gateway.listen.removeprefix("tcp:")
-    return tuple(
-        Endpoint(name=each.name, dialect=dialect, url=f"http://{at}/{each.name}", token=gateway.token)
-        for each in gateway.upstreams
-        for dialect in each.dialects
-    )
 
 
 def _write_home(adapter: AgentAdapter, given: Assignment, around: hosting.Surroundings, plan: Plan) -> None:
@@ -223,8 +186,8 @@ def _write_home(adapter: AgentAdapter, given: Assignment, around: hosting.Surrou
     if around.home_here is None:
         return
     user = around.sandbox.user if around.sandbox is not None else None
-    earlier = reading.transcripts(adapter, given.resume_home) if given.resume and given.resume_home else {}
-    for name, data in {**earlier, **plan.files}.items():
+    earlier = transcripts.of(adapter, given.resume_home) if given.resume and given.resume_home else ()
+    for name, data in chain(earlier, plan.files.items()):
         homes.put(around.home_here, name, data, user=user)
 
 

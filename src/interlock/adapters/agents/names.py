@@ -21,7 +21,7 @@ def agent_names() -> tuple[str, ...]:
         return AGENTS
     from importlib.metadata import entry_points
 
-    return (*AGENTS, *(point.name for point in entry_points(group=PLUG_INS) if point.name not in AGENTS))
+    return (*AGENTS, *sorted({point.name for point in entry_points(group=PLUG_INS)} - set(AGENTS)))
 
 
 def _has_plug_ins() -> bool:

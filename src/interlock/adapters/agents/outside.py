@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -35,14 +34,3 @@ def objects(value: object) -> Iterator[Mapping[str, Any]]:
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
             yield each
-
-
-def dollars(value: object) -> float | None:
-    """An amount of money; None for what is no finite, non-negative number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        amount = float(value)
-    except OverflowError:
-        return None
-    return amount if math.isfinite(amount) and amount >= 0 else None

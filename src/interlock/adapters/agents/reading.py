@@ -3,56 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from interlock.core.agent.adapter import AgentAdapter
 from interlock.core.agent.folding import Folding
-from interlock.core.agent.seen import Seen, Summary
+from interlock.core.agent.seen import Answered, Seen, Summary, Unknown
+from interlock.core.agent.texts import clean
 from interlock.core.agent.usage import UNKNOWN, Usage
-from interlock.host import files
+from interlock.host import answers
 
 OUTPUT: Final = "output.log"
 ERRORS: Final = "errors.log"
 LINE_MOST: Final = 8 << 20
 """Bytes of one line that are decoded: a client wrote 429 kB for one command (facts/agents §2); a longer line is unknown."""
 
-_TRANSCRIPTS: Final = 50
-_TRANSCRIPT_MOST: Final = 32 << 20
 _CHUNK: Final = 1 << 20
 
 
 def summary(
-    adapter: AgentAdapter, folder: Path, *, before: Usage = UNKNOWN, usd_before: float | None = None
+    adapter: AgentAdapter,
+    folder: Path,
+    *,
+    before: Usage = UNKNOWN,
+    usd_before: float | None = None,
+    resumed: str = "",
 ) -> Summary:
     """The streams of an attempt's folder as far as they are written, folded; never raises for what stands in them."""
-    folding = Folding(before=before, usd_before=usd_before)
-    _feed(folding, folder / OUTPUT, adapter.decode)
+    folding = Folding(before=before, usd_before=usd_before, resumed=resumed)
+    _feed(folding, folder / OUTPUT, lambda line: [_true(each, folder) for each in adapter.decode(line)])
     _feed(folding, folder / ERRORS, adapter.complain)
     return folding.summary()
 
 
-def transcripts(adapter: AgentAdapter, home: Path) -> dict[str, bytes]:
-    """The files below HOME that tell the usage of a run that was killed, newest first; read without following links."""
-    found: dict[Path, float] = {}
-    for pattern in adapter.transcripts():
-        with suppress(OSError):
-            for path in home.glob(pattern):
-                with suppress(OSError):
-                    found[path] = path.lstat().st_mtime
-    newest = sorted(found, key=lambda path: -found[path])[:_TRANSCRIPTS]
-    texts = {}
-    for path in newest:
-        with suppress(OSError, ValueError), files.open_beneath(home, str(path.relative_to(home))) as descriptor:
-            texts[str(path.relative_to(home))] = files.read_open(descriptor, _TRANSCRIPT_MOST)
-    return texts
+def _true(said: Seen, folder: Path) -> Seen:
+    """The same, unless it is an answer that nobody gave: the agent may come to write into its stream, and not to answer."""
+    if isinstance(said, Answered) and not answers.was_given(folder / answers.FOLDER, said.id):
+        return Unknown(type="an answer that nobody gave")
+    return said
 
 
 def _feed(folding: Folding, path: Path, decode: Callable[[bytes], Sequence[Seen]]) -> None:
     for line in _lines(path):
-        if line.strip():
-            folding.line(decode(_as_text(line)))
+        if len(line) > LINE_MOST:
+            folding.line([Unknown()])
+        elif line.strip():
+            folding.line(clean(each) for each in decode(_as_text(line)))
 
 
 def _as_text(line: bytes) -> bytes:
@@ -65,7 +61,7 @@ def _as_text(line: bytes) -> bytes:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, each cut at ``LINE_MOST``; the last one also without its end."""
+    """The lines of a file, the last one also without its end; of one that is longer than ``LINE_MOST`` a part that is longer, too."""
     try:
         file = path.open("rb")
     except OSError:

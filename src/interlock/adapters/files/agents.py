@@ -10,7 +10,7 @@ from interlock.adapters.files import reading as read
 from interlock.adapters.files import shared
 from interlock.adapters.files.parts import lacks, list_of, money, named, tell
 from interlock.adapters.files.reading import Reading
-from interlock.adapters.files.yaml_tree import Keys, Node
+from interlock.adapters.files.yaml_tree import Items, Keys, Node
 from interlock.core.agent.usage import Price
 from interlock.core.contract.agents import PHASES, Login, ModelPrice, Models, Phase, Rules, Spend
 
@@ -74,8 +74,8 @@ def rules(reading: Reading, node: Node, key: str) -> Rules:
 def phases(reading: Reading, node: Node, key: str) -> tuple[Phase, ...] | None:
     """The phases of a class: each once, in their one order, with the work among them."""
     found = reading.items(node, key, read.choice(*PHASES), "[plan, implement, verify]")
-    if len(found) != len(getattr(node, "items", ())):
-        return None
+    if not isinstance(node, Items) or len(found) != len(node.items):
+        return None  # told already
     chosen = [each for each in PHASES if each in found]
     if list(found) != chosen:
         what = f"The phases {', '.join(found)} stand in another order than they run in, or twice."

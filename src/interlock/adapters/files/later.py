@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from interlock.adapters.files.parts import tell
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.yaml_tree import Items, Keys, Node, Refused, Text
 from interlock.core.contract.policy import Policy
@@ -40,10 +41,4 @@ def check_built(reading: Reading, policy: Policy) -> None:
 
 def _tell(reading: Reading, key: str, what: str, fix: str) -> None:
     why = "It would be ignored, and the policy would promise what nothing keeps."
-    reading.tell("not-built", _place(reading, key), key, what=what, why=why, fix=fix)
-
-
-def _place(reading: Reading, key: str) -> tuple[int, int]:
-    while key not in reading.positions:
-        key = key.rpartition(".")[0]
-    return reading.positions[key]
+    tell(reading, key, what, fix, why, "not-built")

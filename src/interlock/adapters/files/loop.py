@@ -84,7 +84,7 @@ def _moment(reading: Reading, node: Node, key: str) -> float | None:
     if found is not None and float(found[1]) > 0:
         reading.positions[key] = (node.line, node.column)
         return float(found[1]) / 1000
-    return read.duration(reading, node, key)
+    return read.duration(reading, node, key, "200ms or 2s")
 
 
 _COMMON: Final = frozenset({"timeout"})

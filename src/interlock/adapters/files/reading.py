@@ -179,11 +179,11 @@ def choice(*allowed: str) -> Decoder[str | None]:
     return decode
 
 
-def duration(reading: Reading, node: Node, key: str) -> float | None:
-    """A time in seconds, more than none."""
+def duration(reading: Reading, node: Node, key: str, like: str = "10m, 1h30m or 90s") -> float | None:
+    """A time in seconds, more than none; ``like`` is what one looks like there."""
     found = seconds(node.value) if isinstance(node, Text) and node.meaning in ("text", "whole", "number") else None
     if found is None or not 0 < found <= 366 * 86400:
-        reading.wrong(node, key, due="a duration", fix=f"Write {last(key)}: 10m, 1h30m or 90s.")
+        reading.wrong(node, key, due="a duration", fix=f"Write {last(key)}: {like}.")
         return None
     reading.positions[key] = (node.line, node.column)
     return found

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from interlock.adapters.files.around import VARIABLE
+import re
+from typing import Final
+
+from interlock.adapters.files.parts import tell
 from interlock.adapters.files.reading import Reading
 from interlock.core.contract import service_order
-from interlock.core.contract.agent_known import Fault, fault_of, unknown
+from interlock.core.contract.agent_known import Fault, fault_of, no_login, unknown
 from interlock.core.contract.policy import Policy
 from interlock.core.contract.suggest import nearest
 from interlock.core.gate.approvals import rules_of
 from interlock.core.problems import Refused
+
+_NAME: Final = re.compile(r"[A-Z]+|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_NAME_MOST: Final = 40
+"""What is taken for the name of a key and repeated; anything else may be a key that was pasted."""
 
 
 def check_together(reading: Reading, policy: Policy) -> None:
@@ -34,11 +41,16 @@ def _keys(reading: Reading, policy: Policy) -> None:
         if vendor.key is None or vendor.key in known:
             continue
         guess = nearest(vendor.key, known)
-        named = f" {vendor.key}" if VARIABLE.fullmatch(vendor.key) and len(vendor.key) < 40 else ""
+        name = vendor.key if _NAME.fullmatch(vendor.key) and len(vendor.key) < _NAME_MOST else ""
+        named = f" {name}" if name else ""
         what = f"The key of {vendor.name} names no secret of the policy{named and ':'}{named}."
         why = "A key is named here and read from its one source; it is never written into a file of the repository."
-        fix = f"Write key: {guess}." if guess else f"Add it: secrets: {{{_variable(vendor.name)}: {{variable: …}}}}."
-        _tell(reading, f"models.{vendor.name}.key", what, fix, why)
+        fix = (
+            f"Write key: {guess}."
+            if guess
+            else f"Add it: secrets: {{{name or _variable(vendor.name)}: {{variable: {name or '…'}}}}}."
+        )
+        tell(reading, f"models.{vendor.name}.key", what, fix, why)
 
 
 def _variable(vendor: str) -> str:
@@ -46,7 +58,7 @@ def _variable(vendor: str) -> str:
 
 
 def _agents(reading: Reading, policy: Policy) -> None:
-    """Agents of the policy and its classes can be started, and those of routes, tiers and logins are known."""
+    """Agents of the policy and its classes can be started, and those of routes, tiers and logins are known and take what they are given."""
     chosen = [("agent", policy.agent), *((f"classes.{each.name}.agent", each.agent) for each in policy.classes)]
     for key, choice in chosen:
         if key.partition(".")[0] not in reading.spoiled and (fault := fault_of(choice, policy.agents)) is not None:
@@ -57,6 +69,10 @@ def _agents(reading: Reading, policy: Policy) -> None:
     for key, name in named:
         if name not in policy.agents and key.partition(".")[0].partition("[")[0] not in reading.spoiled:
             _fault(reading, key, unknown(name, policy.agents))
+    if "logins" not in reading.spoiled:
+        for each in policy.logins:
+            if (fault := no_login(each.agent)) is not None:
+                _fault(reading, f"logins.{each.agent}", fault)
 
 
 def _routed_classes(reading: Reading, policy: Policy) -> None:
@@ -66,11 +82,11 @@ def _routed_classes(reading: Reading, policy: Policy) -> None:
             if name not in known:
                 guess = nearest(name, known)
                 fix = f"Write {guess}." if guess else f"Write one of: {', '.join(known)}."
-                _tell(reading, f"routes[{number}]", f"The route is for {name}, which is no class.", fix)
+                tell(reading, f"routes[{number}]", f"The route is for {name}, which is no class.", fix)
 
 
 def _fault(reading: Reading, key: str, fault: Fault) -> None:
-    _tell(reading, key, fault.what, fault.fix, fault.why, fault.kind)
+    tell(reading, key, fault.what, fault.fix, fault.why, fault.kind)
 
 
 def _ports(reading: Reading, policy: Policy) -> None:
@@ -83,7 +99,7 @@ def _ports(reading: Reading, policy: Policy) -> None:
         what = f"The service {service.name} serves {service.port}, which is no port of the policy."
         fix = f"Add {service.port} under ports, or write one of: {', '.join(known) or 'none'}."
         guess = nearest(service.port, known)
-        _tell(reading, key, what, f"Write {guess}, or add {service.port} under ports." if guess else fix)
+        tell(reading, key, what, f"Write {guess}, or add {service.port} under ports." if guess else fix)
 
 
 def _order(reading: Reading, policy: Policy) -> None:
@@ -92,7 +108,7 @@ def _order(reading: Reading, policy: Policy) -> None:
     except Refused as refused:
         told = refused.refusal
         first = told.holders[0] if told.holders else ""
-        _tell(reading, f"services.{first}.after", told.what, told.would_change, told.why)
+        tell(reading, f"services.{first}.after", told.what, told.would_change, told.why)
 
 
 def _approvals(reading: Reading, policy: Policy) -> None:
@@ -105,12 +121,4 @@ def _approvals(reading: Reading, policy: Policy) -> None:
         if guess is not None:
             what = f"The secret {secret.name} waits for {secret.approval}, which no approval is called."
             fix = f"Write {guess}, or a name that is not so near to it."
-            _tell(reading, f"secrets.{secret.name}.approval", what, fix)
-
-
-def _tell(reading: Reading, key: str, what: str, fix: str, why: str = "", kind: str = "shape") -> None:
-    at = key
-    while at and at not in reading.positions:
-        at = at[: max(at.rfind("."), at.rfind("["), 0)]
-    why = why or "It could not be carried out as it is written."
-    reading.tell(kind, reading.positions[at], key, what=what, why=why, fix=fix)
+            tell(reading, f"secrets.{secret.name}.approval", what, fix)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, insert, or_, select
 
 from interlock.adapters.store.codec import plain
+from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import event as table
 from interlock.core.job.events import Event, NewEvent
 
@@ -25,6 +26,12 @@ def append(connection: Connection, new: NewEvent, at: float) -> Event:
     return Event(seq=seq[0], **values)
 
 
+def record(connection: Connection, new: NewEvent, at: float, expect: int | None) -> Event:  # noqa: ARG001 - it has no revision
+    """Write an event of what is neither job nor train, and changes nothing else; a repeated step is there already."""
+    lock_history(connection)
+    return find(connection, new.subject, new.attempt, new.step) or append(connection, new, at)
+
+
 def find(connection: Connection, subject: str, attempt: int, step: str) -> Event | None:
     query = select(table).where(table.c.subject == subject, table.c.attempt == attempt, table.c.step == step)
     row = connection.execute(query).one_or_none()
@@ -36,6 +43,21 @@ def listing(connection: Connection, subject: str | None, after: int) -> tuple[Ev
     query = select(table).where(table.c.seq > after).order_by(table.c.seq)
     if subject is not None:
         query = query.where(table.c.subject == subject)
+    return tuple(_event(row) for row in connection.execute(query))
+
+
+def attempts(connection: Connection, since: float, until: float | None) -> tuple[Event, ...]:
+    """Start and end of the attempts that started in that time; no other event is read."""
+    start = table.alias()
+    query = (
+        select(table)
+        .join(start, (start.c.subject == table.c.subject) & (start.c.attempt == table.c.attempt))
+        .where(start.c.kind == "attempt.started", start.c.at >= since)
+        .where(or_(table.c.seq == start.c.seq, table.c.step == "settle"))
+        .order_by(table.c.seq)
+    )
+    if until is not None:
+        query = query.where(start.c.at < until)
     return tuple(_event(row) for row in connection.execute(query))
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from sqlalchemy import Connection
+
 from interlock.adapters.store import admission, changes, events, evidence, jobs, schema, slots, trains
 from interlock.adapters.store.engine import Database
 from interlock.core.contract.policy import Cap, Kind
 from interlock.core.gate.caps import Lane
 from interlock.core.gate.request import Admitted, Request
-from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.forge import Approval, ChangeRow
@@ -93,7 +95,7 @@ class SqlStore:
             return jobs.landed_slugs(connection)
 
     def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
-        write = trains.record if event.subject.startswith(trains.PREFIX) else jobs.record
+        write = _writer(event.subject)
         with self._database.write() as connection:
             return write(connection, event, self._now(), expect)
 
@@ -104,6 +106,10 @@ class SqlStore:
     def events(self, subject: str | None = None, *, after: int = 0) -> tuple[Event, ...]:
         with self._database.read() as connection:
             return events.listing(connection, subject, after)
+
+    def attempts(self, *, since: float, until: float | None = None) -> tuple[Event, ...]:
+        with self._database.read() as connection:
+            return events.attempts(connection, since, until)
 
     # ------------------------------------------------------------ evidence
     def add_evidence(self, evidence_: Evidence) -> int:
@@ -143,12 +149,18 @@ class SqlStore:
         with self._database.read() as connection:
             return changes.listing(connection, open_only=open_only)
 
-    def approve(self, job: str, commit: str, by: str) -> None:
-        approval = NewEvent(
-            subject=job, step=f"approved:{commit}:{by}", kind="job.note", actor=by, data={"approve": commit}
-        )
+    def approve(self, job: str, commit: str, by: str, *, text: str = "") -> None:
+        data = {"approve": commit} | ({"text": text} if text else {})
+        approval = NewEvent(subject=job, step=f"approved:{commit}:{by}", kind="job.note", actor=by, data=data)
         self.record(approval)
 
     def approvals(self, job: str) -> tuple[Approval, ...]:
         with self._database.read() as connection:
             return changes.approvals(connection, job)
+
+
+def _writer(subject: str) -> Callable[[Connection, NewEvent, float, int | None], Event]:
+    """Who writes the events of a subject, with what follows from them."""
+    if subject.startswith(trains.PREFIX):
+        return trains.record
+    return events.record if subject.startswith(LONE) else jobs.record

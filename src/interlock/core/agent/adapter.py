@@ -5,8 +5,9 @@ How to write one: docs/howto/write-an-agent-adapter.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from interlock.core.agent.outcome import Outcome, ProcessEnd
@@ -76,7 +77,6 @@ class Order:
     hook: str = ""
     usd_left: float | None = None
     turns: int | None = None
-    attempt: str = ""
     writes: tuple[str, ...] = ()
     logged_in: bool = False
 
@@ -91,7 +91,8 @@ class Plan:
 
     ``ends`` are values of ``type`` in JSON lines of its output after which nothing more is to come: it then has the
     grace of ``after_end`` seconds to leave.  ``quiet`` are patterns of empty folders that the client leaves in a
-    tree, and that are taken away again.  ``secrets`` are texts that no log may show.
+    tree, and that are taken away again.  ``secrets`` are texts that no log may show.  ``merged`` keeps standard error
+    among its output, for a client without lines of its own.
     """
 
     argv: tuple[str, ...]
@@ -102,6 +103,7 @@ class Plan:
     after_end: float = 10.0
     quiet: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    merged: bool = False
 
 
 class AgentAdapter(Protocol):
@@ -115,6 +117,16 @@ class AgentAdapter(Protocol):
     @property
     def programs(self) -> tuple[str, ...]:
         """Names of the executables that are looked for on PATH; the first is asked for its version with ``--version``."""
+        ...
+
+    @property
+    def wheels(self) -> Mapping[str, tuple[str, str]]:
+        """Python packages that bring one of ``programs``, by its name: the package, and where in it the program is."""
+        ...
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Programs of ours that its run finds on PATH beside interlock-task (host.bridges.PROGRAMS); most need none."""
         ...
 
     @property
@@ -147,25 +159,33 @@ class AgentAdapter(Protocol):
         """How the run came out; ``judging.judge`` is the common order."""
         ...
 
-    def recover_usage(self, files: Mapping[str, bytes]) -> Usage:
-        """Usage from files that the client left below HOME, for a run that was killed; unknown when they do not say."""
+    def recover_usage(self, files: Iterable[bytes]) -> Usage:
+        """Usage from files that the client left below HOME, for a run that was killed; unknown when they do not say.
+
+        They come newest first, and each is read when it is asked for.
+        """
         ...
 
     def transcripts(self) -> tuple[str, ...]:
-        """Patterns below HOME of the files that ``recover_usage`` reads; no more than the newest 50 are given."""
+        """Patterns below HOME of its sessions: for ``recover_usage``, and for the HOME of a run that goes on with one.
+
+        No more than the newest 50 files are given.
+        """
         ...
 
 
 class Plain:
     """What most adapters leave as it is."""
 
+    wheels: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    tools: tuple[str, ...] = ()
     dialects: tuple[str, ...] = ()
     login: tuple[str, ...] = ()
 
     def complain(self, line: bytes) -> Sequence[Seen]:  # noqa: ARG002 - see AgentAdapter
         return ()
 
-    def recover_usage(self, files: Mapping[str, bytes]) -> Usage:  # noqa: ARG002 - see AgentAdapter
+    def recover_usage(self, files: Iterable[bytes]) -> Usage:  # noqa: ARG002 - see AgentAdapter
         return UNKNOWN
 
     def transcripts(self) -> tuple[str, ...]:

@@ -23,9 +23,8 @@ from interlock.core.agent.seen import (
     Used,
     Warned,
 )
-from interlock.core.agent.usage import UNKNOWN, Usage, total
+from interlock.core.agent.usage import UNKNOWN, Usage, believed, dollars, total
 
-_COMMANDS: Final = 200
 _WARNINGS: Final = 20
 _RAW: Final = 50
 
@@ -33,16 +32,20 @@ _RAW: Final = 50
 class Folding:
     """The state of one fold; hand in what was seen, line by line, and ask for the summary at any time.
 
-    ``before`` and ``usd_before`` are the totals of the session that this run resumed.
+    ``before`` and ``usd_before`` are the totals of the session ``resumed``; a run whose client came back with another
+    one has them for itself.  Figures that cannot be, such as
+    negative ones, are taken for unknown, whichever adapter hands them in: an agent's word never lifts a budget.
     """
 
-    def __init__(self, *, before: Usage = UNKNOWN, usd_before: float | None = None) -> None:
-        self._before, self._usd_before = before, usd_before
+    def __init__(self, *, before: Usage = UNKNOWN, usd_before: float | None = None, resumed: str = "") -> None:
+        self._before, self._usd_before = believed(before), dollars(usd_before)
+        self._resumed = resumed
         self._session = ""
         self._models: dict[str, None] = {}
         self._text = ""
         self._tools: dict[str, Tool] = {}
         self._asked: dict[str, Asked] = {}
+        self._answered: set[str] = set()
         self._denied: dict[str, Denied] = {}
         self._calls: dict[str, Used] = {}
         self._turns: list[Used] = []
@@ -85,9 +88,14 @@ class Folding:
             case Warned():
                 self._warnings.append(each.text)
             case Ended():
-                self._ended = each
+                self._end(each)
             case Unknown():
                 self._unknown += 1
+
+    def _end(self, each: Ended) -> None:
+        """The last word counts, but that a run which failed is not completed by what is written after it."""
+        if self._ended is None or self._ended.how == "completed" or each.how != "completed":
+            self._ended = each
 
     def _call(self, tool: Tool) -> None:
         known = self._tools.get(tool.id)
@@ -99,9 +107,10 @@ class Folding:
     def _permit(self, each: Asked | Answered | Denied) -> None:
         match each:
             case Asked():
-                self._asked[each.id] = each
+                # Asked again under one id, it is what was read first that a person answers.
+                self._asked.setdefault(each.id, each)
             case Answered():
-                self._asked.pop(each.id, None)
+                self._answered.add(each.id)
             case Denied():
                 self._deny(each)
 
@@ -115,6 +124,7 @@ class Folding:
             self._models[model] = None
 
     def _use(self, used: Used) -> None:
+        used = replace(used, usage=believed(used.usage), usd=dollars(used.usd))
         self._name(used.model)
         if used.raw:
             self._raw.append(used)
@@ -135,8 +145,7 @@ class Folding:
             last_text=self._text,
             tools=Counter(tool.kind for tool in self._tools.values()),
             failed_tools=sum(tool.state == "failed" for tool in self._tools.values()),
-            commands=tuple(tool.what for tool in self._tools.values() if tool.kind == "command")[:_COMMANDS],
-            asked=tuple(self._asked.values()),
+            asked=tuple(each for name, each in self._asked.items() if name not in self._answered),
             denied=tuple(self._denied.values()),
             usage=usage,
             session_usage=self._total.usage if self._total else UNKNOWN,
@@ -160,9 +169,14 @@ class Folding:
         if self._total is None:
             return usage, usd
         if usage.total is None or not self._turns:
-            usage = self._total.usage - self._before
+            usage = self._total.usage - self._before if self._same else self._total.usage
         if usd is None or not self._turns:
             usd = self._total.usd
-            if usd is not None and self._usd_before is not None:
+            if usd is not None and self._usd_before is not None and self._same:
                 usd = max(0.0, usd - self._usd_before)
         return usage, usd
+
+    @property
+    def _same(self) -> bool:
+        """Whether the totals are of the session that was resumed, as far as the client says which one it is."""
+        return not (self._resumed and self._session) or self._session == self._resumed

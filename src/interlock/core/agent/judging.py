@@ -31,7 +31,9 @@ def _supervised(end: ProcessEnd) -> Outcome | None:
     if (limit := _LIMITS.get(end.how)) is not None:
         return Outcome(kind="limit", limit=limit, message=end.message)
     if end.budget:
-        return Outcome(kind="limit", limit="money" if "usd" in end.budget else "tokens", message=end.budget)
+        spent = end.reached
+        unit: Limit = "tokens" if spent is not None and spent.unit == "tokens" else "money"
+        return Outcome(kind="limit", limit=unit, message=end.budget, reached=spent)
     return None
 
 

@@ -61,12 +61,9 @@ def key_of(gate: LoopGate) -> list[str | None]:
     return [gate.kind, gate.run, gate.same_output]
 
 
-def due(loop: Mapping[str, Any] | None, state: Mapping[str, Any], base: str) -> bool:
-    """Whether a job's loop has to look at the base before anything else; takes the loop as a card's JSON has it."""
-    if not loop:
-        return False
-    gate = loop["gate"]
-    return state.get("base") != base or state.get("gate") != [gate["kind"], gate["run"], gate["same_output"]]
+def due(loop: Loop | None, state: Mapping[str, Any], base: str) -> bool:
+    """Whether a job's loop has to look at the base before anything else; ``state`` is what it knows so far."""
+    return loop is not None and (state.get("base") != base or state.get("gate") != key_of(loop.gate))
 
 
 def failed(run: CheckRun) -> bool:
@@ -168,6 +165,17 @@ def _stop(rule: str, what: str) -> Next:
 
 def _rounds(number: int) -> str:
     return "one round" if number == 1 else f"{number} rounds"
+
+
+def last_failure(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How the last round failed its gate; empty before one did."""
+    failures: Sequence[Mapping[str, Any]] = state.get("failed") or ()
+    return failures[-1] if failures else {}
+
+
+def log_of(state: Mapping[str, Any]) -> str:
+    """The log of what the next attempt starts from, as the job's record names it: the last failure's, else the base's."""
+    return str(last_failure(state).get("log") or state.get("log") or "")
 
 
 def briefing(loop: Loop, state: Mapping[str, Any]) -> str:

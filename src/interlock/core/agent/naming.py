@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Final
 
 from interlock.core.agent.usage import Price
@@ -26,8 +25,3 @@ def spellings(model: str) -> tuple[str, ...]:
 def price_of(table: Mapping[str, Price], model: str) -> Price | None:
     """The price of a model, whatever its spelling; None when the table has none."""
     return next((table[name] for name in spellings(model) if name in table), None)
-
-
-def is_among(model: str, allowed: tuple[str, ...]) -> bool:
-    """Whether a list of models, in which ``*`` stands for anything, lets this one through; an empty list lets all."""
-    return not allowed or any(fnmatchcase(name, each) for name in spellings(model) for each in allowed)

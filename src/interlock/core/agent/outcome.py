@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from interlock.core.agent.gateway import Reached
 from interlock.core.agent.seen import Fault, Limit
 
 Kind = Literal[
@@ -21,22 +22,41 @@ Kind = Literal[
 ]
 """``completed`` says nothing about the tree: with no change it is the job's ``empty-diff``."""
 
+How = Literal[
+    "exited",
+    "signalled",
+    "wall-limit",
+    "idle-limit",
+    "startup-limit",
+    "budget",
+    "ended",
+    "cancelled",
+    "stopped",
+    "failed-to-start",
+    "interrupted",
+]
+"""How a supervised process ended, in the supervisor's words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """``fault`` goes with api-error, ``limit`` with limit; ``message`` is a sentence for people."""
+    """``fault`` goes with api-error, ``limit`` with limit; ``message`` is a sentence for people.
+
+    ``reached`` says of a spent budget whose it was, where that is known.
+    """
 
     kind: Kind
     fault: Fault | None = None
     limit: Limit | None = None
     message: str = ""
+    reached: Reached | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
     """How the process ended, as the supervisor saw it (ports.End): ``how``, exit code, last lines, a sentence.
 
-    ``budget`` names the budget that the gateway refused a call for, or is empty.
+    ``budget`` names the budget that the gateway refused a call for, or is empty; ``reached`` says it as data.
     """
 
     how: str
@@ -44,3 +64,4 @@ class ProcessEnd:
     tail: str = ""
     message: str = ""
     budget: str = ""
+    reached: Reached | None = None

@@ -55,11 +55,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The agent waits for a permission; a person answers it, and nothing else does."""
+    """The agent waits for a permission; a person answers it, and nothing else does.
+
+    ``at`` is when it asked, in seconds since the epoch; None where its stream does not say.  ``change`` is the head of
+    what it wants to change, where its stream holds that.
+    """
 
     id: str
     what: str
     choices: tuple[Choice, ...] = ()
+    at: float | None = None
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +141,8 @@ class Summary:
     """All that a stream said: folded by core.agent.folding.
 
     ``usage`` is of this run alone; ``session_usage`` the session's total where the client gives one, to be taken off
-    at the next resume.  ``tools`` counts calls by kind; ``asked`` are permissions without an answer yet.
+    at the next resume.  ``tools`` counts calls by kind; ``asked`` are permissions without an answer yet; ``unknown`` counts
+    those of its ``lines`` that the adapter did not understand.
     """
 
     session: str = ""
@@ -143,7 +150,6 @@ class Summary:
     last_text: str = ""
     tools: Mapping[str, int] = field(default_factory=dict)
     failed_tools: int = 0
-    commands: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
     denied: tuple[Denied, ...] = ()
     usage: Usage = UNKNOWN

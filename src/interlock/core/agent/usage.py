@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
+
+MOST_TOKENS: Final = 10**12
+MOST_DOLLARS: Final = 1e6
+"""What one figure may be at most: no run comes near, and a sum of what is larger would make every limit void."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +53,21 @@ def from_json(shape: Mapping[str, Any] | None) -> Usage:
     return Usage(**{each.name: whole(known.get(each.name)) for each in fields(Usage)})
 
 
+def believed(usage: Usage) -> Usage:
+    """The same with only such counts as can be; an adapter of others may hand on whatever its client says."""
+    return Usage(**{each.name: whole(getattr(usage, each.name)) for each in fields(Usage)})
+
+
 def whole(value: object) -> int | None:
-    """A count of tokens as a vendor sent it, or None: true, text and negative numbers are none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count of tokens as a vendor sent it, or None: true, text, and what is negative or absurdly large are none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
+
+
+def dollars(value: object) -> float | None:
+    """An amount of money as somebody said it; None for what is no finite number between nothing and MOST_DOLLARS."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= MOST_DOLLARS else None
 
 
 def total(parts: Iterable[Usage]) -> Usage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.core.contract.agents import AGENTS, COMMANDED
+from interlock.core.contract.agents import AGENTS, COMMANDED, LOGGED_IN
 from interlock.core.contract.card import AgentChoice
 from interlock.core.contract.suggest import nearest
 
@@ -39,6 +39,19 @@ def fault_of(choice: AgentChoice, known: tuple[str, ...]) -> Fault | None:
             key="command", kind="shape", what=what, why=why, fix="Leave the command out, or write use: command."
         )
     return None
+
+
+def no_login(use: str) -> Fault | None:
+    """Why a login cannot be given to a known agent, or None."""
+    if use not in AGENTS or use in LOGGED_IN:
+        return None
+    return Fault(
+        key="",
+        kind="shape",
+        what=f"The agent {use} takes no login.",
+        why="Where its client keeps credentials is not known here, so that the login would be ignored.",
+        fix=f"Leave it out; a login is for {' or '.join(sorted(LOGGED_IN))}.",
+    )
 
 
 def unknown(use: str, known: tuple[str, ...], key: str = "use") -> Fault:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
 from interlock.core.agent.gateway import Dialect
@@ -15,6 +17,22 @@ AGENTS: Final[tuple[str, ...]] = ("command", "codex", "claude", "acp", "cursor")
 
 COMMANDED: Final[frozenset[str]] = frozenset({"command", "acp"})
 """Agents that are what their ``command`` says."""
+
+LOGGED_IN: Final[frozenset[str]] = frozenset({"codex", "claude"})
+"""Built-in agents that can be given the credentials of a subscription; of a plug-in's, its adapter says it at the start."""
+
+DIALECTS: Final[Mapping[str, tuple[Dialect, ...]]] = MappingProxyType(
+    {
+        "command": ("anthropic", "responses", "chat"),
+        "codex": ("responses",),
+        "claude": ("anthropic",),
+        "acp": ("anthropic", "responses", "chat"),
+        "cursor": (),
+    }
+)
+KEEPS_DOLLARS: Final[frozenset[str]] = frozenset({"claude"})
+KEEPS_TURNS: Final[frozenset[str]] = frozenset({"claude"})
+"""What built-in agents speak to their models, and the limits that their clients keep by themselves; a start asks their adapters."""
 
 PHASES: Final[tuple[Phase, ...]] = (
     "research",

@@ -58,8 +58,8 @@ class AgentChoice:
 class Budget:
     """Limits of a job: tokens and dollars over all its attempts, those of one attempt, and how many attempts.
 
-    ``wall``, ``idle`` and ``startup`` (until the first byte) are seconds of one attempt; ``turns`` goes to clients
-    that know such a limit.
+    ``wall``, ``idle`` and ``startup`` (until the first byte) are seconds of one attempt; ``turns`` is kept by the
+    client, and no attempt is started with one that knows no such limit.
     """
 
     tokens: int | None = None

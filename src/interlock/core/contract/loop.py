@@ -5,8 +5,9 @@ The gate decides, never the agent's word (seed 004; product D10).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +43,8 @@ class Loop:
     wall: float | None = None
     skip: str | None = None
     escalate: str | None = None
+
+
+def from_json(item: Mapping[str, Any] | None) -> Loop | None:
+    """The loop as a card's JSON on the record has it; None for a card without one."""
+    return Loop(**{**item, "gate": LoopGate(**item["gate"])}) if item else None

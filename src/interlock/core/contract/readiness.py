@@ -12,9 +12,11 @@ from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.ground import Ground, ground_of
 from interlock.core.contract.needs_known import needs_known
 from interlock.core.contract.not_built import not_built
+from interlock.core.contract.own_gate import own_gate
 from interlock.core.contract.places import Places, Positions, in_order
 from interlock.core.contract.policy import Policy
 from interlock.core.contract.suggest import nearest
+from interlock.core.contract.unkept import unkept
 from interlock.core.contract.weak_checks import weakness
 from interlock.core.problems import Problem
 
@@ -46,7 +48,7 @@ def warnings(
     file: str,
     base_files: tuple[str, ...] | None,
 ) -> tuple[Problem, ...]:
-    """What is worth a look and keeps nothing from starting: weak checks, patterns that can never allow anything."""
+    """What is worth a look and keeps nothing from starting: weak checks, idle patterns, budgets that nothing would keep."""
     return warnings_on(card, ground_of(policy, base_files), Places(file, positions))
 
 
@@ -57,7 +59,8 @@ def judge_on(card: Card, ground: Ground, places: Places) -> tuple[Problem, ...]:
 
 def warnings_on(card: Card, ground: Ground, places: Places) -> tuple[Problem, ...]:
     """As warnings, for many cards on one ground."""
-    return in_order([*_weak_checks(card, places), *idle_patterns(card, ground, places)])
+    found = (_weak_checks(card, places), idle_patterns(card, ground, places), unkept(card, ground.policy, places))
+    return in_order([problem for each in found for problem in each])
 
 
 # ---------------------------------------------------------------- the rules
@@ -193,6 +196,7 @@ def _weak_checks(card: Card, places: Places) -> Iterator[Problem]:
 
 
 _RULES: Final[tuple[Rule, ...]] = (
+    own_gate,
     _class,
     _aim,
     _owned,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+LONE: Final = "split-"
+"""How subjects begin that are no job's: runs of an agent that belong to none.  Ids of jobs are hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
     """An event to be written.
 
-    ``subject`` is a job id or ``train:<n>``; (subject, attempt, step) is unique, so that a repeated step
+    ``subject`` is a job id, ``train:<n>`` or begins with LONE; (subject, attempt, step) is unique, so that a repeated step
     finds the event that it wrote before.  ``data`` is plain JSON.
     """
 

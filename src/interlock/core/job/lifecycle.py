@@ -31,6 +31,7 @@ OPEN: Final = frozenset(State) - FINAL
 TRANSITIONS: Final[dict[str, tuple[frozenset[State], State | None]]] = {
     "job.isolated": (frozenset({State.ADMITTED, State.ISOLATED, State.WAITING}), State.ISOLATED),
     "attempt.started": (frozenset({State.ISOLATED}), State.RUNNING),
+    "attempt.resumed": (frozenset({State.WAITING}), State.RUNNING),
     "attempt.worked": (frozenset({State.RUNNING}), State.WORKED),
     "attempt.phased": (frozenset({State.RUNNING}), State.ISOLATED),
     "attempt.interrupted": (frozenset({State.RUNNING}), State.ISOLATED),
@@ -72,8 +73,8 @@ class Job:
     person who accepted it for the present head; ``approved`` maps an approval to the person who gave it, for this
     job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt.  ``phases`` are
     those that are done and need not be done again, ``phase`` that of the last attempt; ``raised`` are budgets that
-    a person raised, by name; ``loop`` is what a loop knows so far ({seed, log, rounds, began}).  ``session`` is
-    what the last attempt could be gone on with ({agent, id, attempt, phase, usage, usd}).
+    a person raised, by name; ``loop`` is what a loop knows so far: what its gate showed on the base ({base, gate,
+    began, kind, log} with {seed, signature} or {p95, output}), {failed} by attempt, and {passed}.  ``session`` is what the last attempt could be gone on with ({agent, id, attempt, phase, usage, usd}).
     """
 
     id: str
@@ -111,6 +112,7 @@ class Job:
     raised: Mapping[str, float] = field(default_factory=dict)
     loop: Mapping[str, Any] = field(default_factory=dict)
     session: Mapping[str, Any] | None = None
+    resumed: int = 0
 
 
 def admit(event: Event) -> Job:
@@ -192,7 +194,11 @@ def _apply_data(job: Job, event: Event) -> Job:
 def _of_attempt(job: Job, event: Event) -> dict[str, Any]:
     fresh: dict[str, Any] = {}
     if event.kind == "attempt.started":
-        fresh = {"attempt": event.attempt, "phase": event.data.get("phase", ""), "worked": 0}
+        fresh = {"attempt": event.attempt, "phase": event.data.get("phase", ""), "worked": 0, "resumed": 0}
+    elif event.kind == "attempt.resumed":
+        fresh = {"resumed": job.resumed + 1}
+    elif event.kind == "job.isolated":
+        fresh = {"session": None}  # only an answer goes on with it; a tree made anew is another place
     elif event.kind == "attempt.interrupted":
         fresh = {"interruptions": job.interruptions + 1}
     elif event.kind in _SETTLED:

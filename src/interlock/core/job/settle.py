@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from interlock.core.agent.gateway import Reached
 from interlock.core.agent.outcome import Outcome as AgentOutcome
 
 MAX_INTERRUPTIONS: Final = 3
@@ -169,17 +170,42 @@ _LIMIT_RULES: Final = {
     "tokens": ("budget", "The agent's tokens are spent."),
     "money": ("budget", "The agent's money is spent."),
 }
-_BUDGET_ASK: Final = (
-    "Raise it for this job (interlock decide SLUG --raise usd=N or tokens=N), narrow the card, or abandon it."
-)
 
 
 def _limits(facts: Facts) -> Outcome | None:
     if facts.agent.kind != "limit":
         return None
     rule, what = _LIMIT_RULES[facts.agent.limit or "wall"]
-    ask = _BUDGET_ASK if rule == "budget" else "Retry with a hypothesis, narrow the card, or stop the job."
-    return _ended(facts, rule, f"{what} {facts.agent.message}".strip(), ask)
+    said = f"{what} {facts.agent.message}".strip()
+    if rule != "budget":
+        return _ended(facts, rule, said, "Retry with a hypothesis, narrow the card, or stop the job.")
+    reached = facts.agent.reached
+    if reached is None:
+        return _ended(facts, rule, said, _BUDGET_ASK)
+    return _ended(facts, rule, said, ask_for(reached), reached=reached.as_json())
+
+
+_BUDGET_ASK: Final = (
+    "Give it more where the limit stands, then retry with a hypothesis; or narrow the card, or abandon it."
+)
+
+
+def ask_for(reached: Reached, slug: str | None = None) -> str:
+    """What a person is asked when a limit was reached: what would let the job go on, and nothing that would not.
+
+    With a slug, the command that raises it is in the words.
+    """
+    if not reached.priced:
+        return "Write the model's price under prices in interlock.yaml, or take another model; then resume."
+    whose = "attempt." if reached.scope == "attempt" else ""
+    command = f" (interlock decide {slug} --raise {whose}{reached.unit}=N)" if slug else ""
+    match reached.scope:
+        case "attempt":
+            return f"Retry with a hypothesis, raise it for this job{command}, or abandon it."
+        case "job":
+            return f"Raise it for this job{command}, narrow the card, or abandon it."
+        case _:
+            return "Resume on the next day (UTC), or raise per_day in interlock.yaml on the default branch and resume."
 
 
 _FAULTS: Final = {
@@ -225,17 +251,18 @@ def _phase(facts: Facts) -> Outcome | None:
             facts,
             "phase-wrote",
             f"The phase {facts.phase} may only read, and the tree was changed in it.",
-            "Put the files back, or retry with what the agent is to leave alone as the hypothesis.",
+            "Look at the files. Retry with what the agent is to leave alone as the hypothesis; "
+            "what you do not put back is judged as a part of the work.",
         )
     if facts.objection:
         return _ended(
             facts,
             "test-plan",
             f"The review of the test plan objects: {facts.objection}",
-            "Decide with words for the next test plan, or accept the plan as it is (interlock decide SLUG --accept).",
+            "Decide with words for the next test plan, or accept the plan as it is.",
         )
-    if facts.final:
-        return None
+    if facts.final or (facts.phase == "implement" and not facts.changed):
+        return None  # the difference is judged next: with none there is nothing that a later phase could verify
     if not facts.pack:
         return _ended(
             facts,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from interlock.core.job.events import Event
+from interlock.core.job.lifecycle import Job, State
 
 Phase = Literal["testing", "tested", "signed", "landed", "dissolved"]
 
@@ -54,6 +55,15 @@ class TrainState:
         """Owners whose sign-off of the present difference is missing, each once, in the members' order."""
         owners = dict.fromkeys(member.owner for member in self.members if member.owner)
         return tuple(owner for owner in owners if self.signed.get(owner) != self.diff)
+
+
+def departed(train: TrainState, jobs: Iterable[Job]) -> tuple[Member, ...]:
+    """Members whose job is not ready at the member's head any more, or is held; ``jobs`` need not hold closed ones.
+
+    A train that waits for sign-offs does not wait with them: what they would sign cannot land.
+    """
+    heads = {job.id: job.head for job in jobs if job.state is State.READY and not job.held}
+    return tuple(member for member in train.members if heads.get(member.job) != member.head)
 
 
 def fold_train(events: Iterable[Event]) -> TrainState:

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from interlock.core.agent.gateway import Dialect
 
-_BUDGET: Final[dict[Dialect, int]] = {"anthropic": 402, "responses": 400, "chat": 400}
-_MODEL: Final[dict[Dialect, int]] = {"anthropic": 403, "responses": 400, "chat": 400}
+REFUSED: Final[dict[Dialect, int]] = {"anthropic": 402, "responses": 400, "chat": 400}
+"""The status of a refusal for a spent budget."""
+
 _TYPES: Final = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -23,11 +24,6 @@ _TYPES: Final = {
     502: "api_error",
     503: "overloaded_error",
 }
-
-
-def refused(dialect: Dialect, *, budget: bool) -> int:
-    """The status of a refusal for a spent budget, or for a model that is not allowed."""
-    return (_BUDGET if budget else _MODEL)[dialect]
 
 
 def body(dialect: Dialect, status: int, text: str, *, code: str | None = None) -> bytes:

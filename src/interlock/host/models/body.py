@@ -1,57 +1,58 @@
-"""The body of a request to a model: held whole before a byte goes on, its outermost keys found without building it; pure otherwise.
+"""The body of a request to a model: held whole before a byte goes on, and read without its long texts; what it may ask is asking's.
 
 Two readers must not understand it differently, or a dear model could pass under a cheap one's name: a key that comes
-twice, in whatever spelling, is refused.
+twice is refused, and outermost in whatever spelling.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from interlock.host.models.scanning import SHOWN, BadBody, scan
+
 MOST: Final = 64 << 20
 """Bytes of one request; vendors take 32 to 50 MB."""
 
+MOST_HELD: Final = 256 << 20
+"""Bytes of all requests of one gateway that are held at the same time."""
+
 IN_MEMORY: Final = 1 << 20
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:"]', re.DOTALL)
 _CHUNK: Final = 1 << 16
-_LONGEST_VALUE: Final = 4096
+_MOST_NAME: Final = 200
 
 
-class BadBody(Exception):
-    """A body that is not passed on; the text says why."""
+class Pool:
+    """How much all requests of a gateway hold together."""
 
-    def __init__(self, why: str, status: int = 400) -> None:
-        super().__init__(why)
-        self.status = status
+    def __init__(self) -> None:
+        self.held = 0
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the outermost keys of a request say, as far as the gateway has to know."""
-
-    model: str = ""
-    stream: bool = False
-    background: bool = False
+    def change(self, size: int) -> None:
+        """Raises BadBody when that is too much; then nothing changed."""
+        if size > 0 and self.held + size > MOST_HELD:
+            raise BadBody("The gateway holds too many large requests already; try again when some are answered.", 503)
+        self.held += size
 
 
 class Body:
     """A request's body: in memory, and in a file of ``folder`` once it is large.  Close it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pool: Pool) -> None:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=str(folder))  # noqa: SIM115
+        self._pool = pool
         self.size = 0
 
     def add(self, data: bytes) -> None:
         """Raises BadBody when it becomes too large."""
-        self.size += len(data)
-        if self.size > MOST:
+        if self.size + len(data) > MOST:
             raise BadBody(f"The request has more than {MOST} bytes.", 413)
+        self._pool.change(len(data))
+        self.size += len(data)
         self._file.write(data)
 
     def read(self) -> bytes:
@@ -60,9 +61,8 @@ class Body:
         return self._file.read()
 
     def replace(self, data: bytes) -> None:
-        self._file.seek(0)
-        self._file.truncate()
-        self.size = 0
+        """Raises BadBody."""
+        self._empty()
         self.add(data)
 
     def chunks(self) -> Iterator[bytes]:
@@ -71,96 +71,71 @@ class Body:
             yield data
 
     def close(self) -> None:
+        self._empty()
         self._file.close()
 
-
-def asked(data: bytes) -> Asked:
-    """What a request asks for.  Raises BadBody."""
-    spans = outermost(data)
-    model = _value(data, spans.get("model"))
-    if model is not None and not isinstance(model, str):
-        raise BadBody("The model is not named by a text.")
-    return Asked(
-        model=model or "",
-        stream=_value(data, spans.get("stream")) is True,
-        background=_value(data, spans.get("background")) not in (None, False),
-    )
+    def _empty(self) -> None:
+        self._pool.change(-self.size)
+        self.size = 0
+        self._file.seek(0)
+        self._file.truncate()
 
 
-def with_usage(data: bytes) -> bytes:
+@dataclass(slots=True)
+class Read:
+    """What a request says: ``said`` without its long texts, outermost keys in lower case; ``spans`` where their values stand.
+
+    ``read`` gives it.
+    """
+
+    said: dict[str, Any]
+    spans: dict[str, tuple[int, int]]
+
+    @property
+    def model(self) -> str:
+        """Raises BadBody."""
+        model = self.said.get("model")
+        start, end = self.spans.get("model", (0, 0))
+        shortened = end - start > SHOWN  # what is left of it could be another's name
+        if model is not None and (not isinstance(model, str) or shortened or len(model) > _MOST_NAME):
+            raise BadBody(f"The model is not named by a text of at most {_MOST_NAME} characters.")
+        return model or ""
+
+
+def read(data: bytes) -> Read:
+    """A request's JSON object; slow for a large one, so not for a loop that serves others.
+
+    Raises BadBody for anything but one object, and for one that is too deep or has too many parts.
+    """
+    spans, short = scan(data)
+    try:
+        said = json.loads(short, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise BadBody("The request is no JSON object.") from None
+    return Read({key.lower(): value for key, value in said.items()}, spans)
+
+
+def with_usage(data: bytes, known: Read) -> bytes:
     """A request for a stream of Chat Completions, told to end with its usage; everything else is as it was.
 
     Raises BadBody.
     """
-    spans = outermost(data)
-    span = spans.get("stream_options")
-    known = _value(data, span) or {}
-    if not isinstance(known, dict):
+    span, options = known.spans.get("stream_options"), known.said.get("stream_options") or {}
+    if not isinstance(options, dict):
         raise BadBody("stream_options is no object.")
-    if known.get("include_usage") is True:
+    if options.get("include_usage") is True:
         return data
-    wanted = json.dumps({**known, "include_usage": True}).encode()
+    wanted = json.dumps({**options, "include_usage": True}).encode()
     if span is not None:
         return data[: span[0]] + wanted + data[span[1] :]
     start = data.index(b"{") + 1
-    comma = b"," if spans else b""
+    comma = b"," if known.spans else b""
     return data[:start] + b'"stream_options":' + wanted + comma + data[start:]
 
 
-def outermost(data: bytes) -> dict[str, tuple[int, int]]:
-    """Where the value of each outermost key of a JSON object stands.
-
-    Keys are in lower case, since some servers do not tell case apart.  Raises BadBody for anything but one object,
-    and for a key that comes twice.
-    """
-    if not data.lstrip()[:1] == b"{":
-        raise BadBody("The request is no JSON object.")
-    found: dict[str, tuple[int, int]] = {}
-    depth, key, start = 0, "", -1
-    last: re.Match[bytes] | None = None
-    for token in _TOKEN.finditer(data):
-        mark = token[0][:1]
-        if mark == b'"' and len(token[0]) == 1:
-            raise BadBody("The request breaks off within a text.")
-        if mark in b"{[":
-            depth += 1
-        elif depth == 1 and mark == b":" and start < 0:
-            key, start = _key(last), token.end()
-            if key in found:
-                raise BadBody(f"The key {key} comes twice.")
-        elif mark in b",}]":
-            if depth == 1 and start >= 0:
-                found[key] = (start, token.start())
-                start = -1
-            depth -= mark != b","
-            if depth == 0:
-                _end(data, token.end())
-                return found
-        last = token
-    raise BadBody("The request breaks off.")
-
-
-def _end(data: bytes, at: int) -> None:
-    if data[at:].strip():
-        raise BadBody("Something follows the request's JSON object.")
-
-
-def _key(token: re.Match[bytes] | None) -> str:
-    text = token[0] if token is not None else b""
-    if text[:1] != b'"':
-        raise BadBody("The request is no JSON object.")
-    try:
-        return str(json.loads(text)).lower()
-    except ValueError:
-        raise BadBody("A key of the request is no JSON text.") from None
-
-
-def _value(data: bytes, span: tuple[int, int] | None) -> Any:
-    if span is None:
-        return None
-    if span[1] - span[0] > _LONGEST_VALUE:
-        raise BadBody("A value of the request is too long for what it is.")
-    try:
-        return json.loads(data[span[0] : span[1]])
-    except ValueError:
-        raise BadBody("A value of the request is no JSON.") from None
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are all different.  Raises BadBody."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise BadBody("An object of the request has a key twice.")
+    return made

@@ -1,25 +1,26 @@
 """What an attempt may still spend, looked at before each call, and the ledger that outlives the runner; prices come with the order.
 
-Calls that run at the same time are each let go while there is something left, so a limit is overshot by at most
-the calls in flight: what a call costs is known when it is over.
+What a call costs is known when it is over.  So something is set aside for each that runs, and another waits while that
+might use up what is left; with none under way one may always start, until the limit is reached.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from interlock.core.agent.gateway import Ceiling, ModelGateway
-from interlock.core.agent.naming import is_among, price_of
-from interlock.core.agent.usage import Usage
-
-BYTES_PER_TOKEN: Final = 3
-"""For a call whose usage never came; tokens of text and code are 3.5 to 4.5 bytes, so this is more than it was."""
+from interlock.core.agent.gateway import Ceiling, ModelGateway, Reached
+from interlock.core.agent.naming import price_of
+from interlock.core.agent.usage import Usage, dollars, whole
+from interlock.host.models.need import Need
+from interlock.host.text import plain
 
 _MOST_LEDGER: Final = 4096
+_MOST_NAME: Final = 100
 
 
 @dataclass(slots=True)
@@ -34,10 +35,14 @@ class Sum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Why a call is refused: ``limit`` names the budget when it is one (then the attempt ends), ``text`` tells it all."""
+    """Why a call is refused: ``limit`` names the budget when it is one (then the attempt ends), ``text`` tells it all.
+
+    ``reached`` says as data which one it is.
+    """
 
     text: str
     limit: str = ""
+    reached: Reached | None = None
 
 
 class Budget:
@@ -48,13 +53,39 @@ class Budget:
         self._folder = Path(gateway.ledgers)
         self._path = self._folder / gateway.ledger
         self._seen: dict[Path, tuple[int, int, Sum]] = {}
+        self._held: dict[Entry, tuple[int, float]] = {}
+        self._moved = asyncio.Event()
+        self._unsaved = False
+        self.largest = 0
         self.own = _read(self._path) or Sum()
+
+    @property
+    def limited(self) -> bool:
+        return bool(self._gateway.ceilings)
+
+    async def enter(self, model: str, need: Need) -> Entry | Spent:
+        """A place for one call, waited for while the calls under way might use up what is left; or why there is none."""
+        in_dollars = any(each.usd is not None for each in self._gateway.ceilings)
+        aside = need.input + need.output, (self.price(model, need.usage) if in_dollars else None) or 0.0
+        while (no := self.refuse(model)) is None:
+            if not self._held or all(self._fits(each, *aside) for each in self._gateway.ceilings):
+                entry = Entry(self)
+                self._held[entry] = aside
+                return entry
+            self._moved.clear()
+            await self._moved.wait()
+        return no
+
+    def leave(self, entry: Entry) -> None:
+        """What was set aside for a call is free again."""
+        if self._held.pop(entry, None) is not None:
+            self._moved.set()
 
     def refuse(self, model: str) -> Spent | None:
         """Why a call to a model may not be made now, or None."""
+        if self._unsaved and not self._save():
+            return Spent(text="What was spent cannot be written down; make room on the disk.")
         gateway = self._gateway
-        if gateway.models and not is_among(model, gateway.models):
-            return Spent(text=f"The model {model or '(none named)'} is not among {', '.join(gateway.models)}.")
         for ceiling in gateway.ceilings:
             if ceiling.usd is not None and price_of(gateway.prices, model) is None:
                 return _unpriced(ceiling, model)
@@ -65,27 +96,46 @@ class Budget:
         price = price_of(self._gateway.prices, model) or price_of(self._gateway.prices, other)
         return None if price is None else price.of(usage)
 
-    def entry(self) -> Entry:
-        """A place for one call that may be made."""
-        return Entry(self)
-
     def change(self, tokens: int, usd: float, calls: int, unpriced: int) -> None:
-        """Add to the ledger, before anything else is said about it; the file is the old or the new one at any moment."""
+        """Add to the ledger, before anything else is said about it.
+
+        Without room on the disk it is kept in memory, and no further call is let through until it is written.
+        """
         own = self.own
         own.tokens += tokens
         own.usd = round(own.usd + usd, 9)
         own.calls += calls
         own.unpriced += unpriced
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._path.with_name(f".{self._path.name}.new")
+        self._unsaved = not self._save()
+
+    def _save(self) -> bool:
+        """Write the ledger; the file is the old or the new one at any moment."""
+        own = self.own
         shape = {"tokens": own.tokens, "usd": own.usd, "calls": own.calls, "unpriced": own.unpriced}
-        temporary.write_text(json.dumps(shape))
-        temporary.replace(self._path)
+        temporary = self._path.with_name(f".{self._path.name}.new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(shape))
+            temporary.replace(self._path)
+        except OSError:
+            return False
+        return True
+
+    def _fits(self, ceiling: Ceiling, tokens: int, usd: float) -> bool:
+        """Whether a call has room beside those under way."""
+        spent_tokens, spent_usd = self._spent(ceiling)
+        tokens += spent_tokens + sum(held[0] for held in self._held.values())
+        usd += spent_usd + sum(held[1] for held in self._held.values())
+        return (ceiling.tokens is None or tokens <= ceiling.tokens) and (ceiling.usd is None or usd <= ceiling.usd)
+
+    def _spent(self, ceiling: Ceiling) -> tuple[int, float]:
+        """Tokens and dollars under a limit until now."""
+        counted = (self.own, *self._others(ceiling))
+        tokens = ceiling.spent_tokens + sum(each.tokens for each in counted)
+        return tokens, ceiling.spent_usd + sum(each.usd for each in counted)
 
     def _over(self, ceiling: Ceiling) -> Spent | None:
-        tokens, usd = ceiling.spent_tokens, ceiling.spent_usd
-        for each in (self.own, *self._others(ceiling)):
-            tokens, usd = tokens + each.tokens, usd + each.usd
+        tokens, usd = self._spent(ceiling)
         if ceiling.tokens is not None and tokens >= ceiling.tokens:
             return _spent(ceiling, f"{tokens} tokens of {ceiling.tokens}")
         if ceiling.usd is not None and usd >= ceiling.usd:
@@ -120,41 +170,29 @@ class Entry:
         self._written: tuple[int, float, int, int] = (0, 0.0, 0, 0)
 
     def write(self, usage: Usage, usd: float | None) -> None:
-        """What the call cost, as far as it is known; ``usd`` None when it has no price."""
+        """What the call cost, as far as it is known; ``usd`` None when it has no price.  Nothing is set aside for it then."""
+        self._budget.leave(self)
         now = (usage.total or 0, usd or 0.0, 1, int(usd is None))
         if now != self._written:
             old, self._written = self._written, now
             self._budget.change(now[0] - old[0], now[1] - old[1], now[2] - old[2], now[3] - old[3])
 
 
-def estimated(usage: Usage, sent: int, received: int) -> Usage:
-    """What a call is taken to have cost when its vendor's last word never came: more than it was, from its bytes.
-
-    So a client that cuts its streams does not run for nothing.
-    """
-    put_in = usage if usage.uncached_input is not None else Usage(uncached_input=_tokens(sent))
-    return Usage(
-        uncached_input=put_in.uncached_input,
-        cache_read=put_in.cache_read,
-        cache_write=put_in.cache_write,
-        output=max(usage.output or 0, _tokens(received)),
-    )
-
-
-def _tokens(size: int) -> int:
-    return -(-size // BYTES_PER_TOKEN)
-
-
 def _spent(ceiling: Ceiling, figures: str) -> Spent:
     where = f" for the {ceiling.scope}" if ceiling.scope not in ceiling.text else ""
     text = f"The budget of {ceiling.text}{where} is spent: {figures}."
-    return Spent(text=f"{text} A person can raise it; do not try again.", limit=text)
+    return Spent(text=f"{text} A person can raise it; do not try again.", limit=text, reached=_reached(ceiling))
+
+
+def _reached(ceiling: Ceiling) -> Reached:
+    return Reached(scope=ceiling.scope, unit="tokens" if ceiling.tokens is not None else "usd")
 
 
 def _unpriced(ceiling: Ceiling, model: str) -> Spent:
+    model = " ".join(plain(model[:_MOST_NAME]).split())
     text = f"The budget of {ceiling.text} cannot be kept: the model {model or '(none named)'} has no price."
     fix = f"Write one into interlock.yaml (prices: {{{model or 'MODEL'}: {{input: N, output: N}}}}), or install interlock[prices]."
-    return Spent(text=f"{text} {fix}", limit=f"{text} {fix}")
+    return Spent(text=f"{text} {fix}", limit=f"{text} {fix}", reached=replace(_reached(ceiling), priced=False))
 
 
 def _read(path: Path) -> Sum | None:
@@ -162,6 +200,7 @@ def _read(path: Path) -> Sum | None:
     try:
         with path.open("rb") as file:
             said = json.loads(file.read(_MOST_LEDGER))
-        return Sum(int(said["tokens"]), float(said["usd"]), int(said["calls"]), int(said["unpriced"]))
+        tokens, usd = whole(said["tokens"]), dollars(said["usd"])
+        return None if tokens is None or usd is None else Sum(tokens, usd, int(said["calls"]), int(said["unpriced"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import h11
 
-from interlock.host.models import answers, body, routes
-from interlock.host.models.budget import Entry
+from interlock.host.models import answers, asking, body, routes
+from interlock.host.models.budget import Entry, Spent
 from interlock.host.models.client import Client, Gone
+from interlock.host.models.counting import Counting
+from interlock.host.models.need import Need, need_of
 from interlock.host.models.passing import Passing
 from interlock.host.models.routes import NotServed, Route
+from interlock.host.models.scanning import BadBody
 from interlock.host.models.told import Desk, Told
 from interlock.host.models.upstream import Unreachable
 
+T = TypeVar("T")
 _JSON: Final = ((b"content-type", b"application/json"),)
 
 
@@ -47,7 +53,9 @@ class _Call:
         self._request = request
         self._method = request.method.decode("ascii")
         self._told = Told()
-        self._body = body.Body(desk.folder)
+        self._body = body.Body(desk.folder, desk.pool)
+        self._need = Need()
+        self._entry: Entry | None = None
         self._heard = False
         self._dialect = routes.guessed(request.target)
 
@@ -58,6 +66,8 @@ class _Call:
         except _Refused as refusal:
             await self._refuse(refusal)
         finally:
+            if self._entry is not None:
+                self._desk.budget.leave(self._entry)
             self._body.close()
 
     async def _take(self) -> None:
@@ -71,19 +81,21 @@ class _Call:
         try:
             self._heard = True
             await self._client.body(self._body)
-            entry = self._admit(route)
-        except body.BadBody as fault:
-            raise _Refused(fault.status, str(fault), code="bad_request", last=fault.status == 413) from None
+            if route.upstream.closed:
+                raise _Refused(503, route.upstream.closed, code="closed")
+            await self._admit(route)
+        except BadBody as fault:
+            raise _Refused(fault.status, str(fault), code="bad_request", last=fault.status in (413, 503)) from None
         vendor = self._desk.vendors[route.upstream.name]
+        counting = Counting(desk=self._desk, told=self._told, entry=self._entry, need=self._need, size=self._body.size)
         passing = Passing(
-            desk=self._desk,
             vendor=vendor,
             route=route,
             request=self._request,
             body=self._body,
             client=self._client,
             told=self._told,
-            entry=entry,
+            counting=counting,
         )
         try:
             await passing.run()
@@ -112,38 +124,62 @@ class _Call:
         if not token or not any(hmac.compare_digest(each.strip(), token) for each in shown):
             raise _Refused(401, "The call does not show this attempt's token.", code="token")
 
-    def _admit(self, route: Route) -> Entry | None:
-        """The call's place in the ledger, where it costs something.  Raises _Refused, BadBody."""
+    async def _admit(self, route: Route) -> None:
+        """Give the call its place in the ledger, where it costs something.  Raises _Refused, BadBody, Gone."""
         coding = b",".join(value for name, value in self._request.headers if name == b"content-encoding")
         if coding.lower() not in (b"", b"identity"):
             raise _Refused(400, "A compressed request cannot be read here; send it as it is.", code="bad_request")
         if self._method != "POST":
-            return None
-        data = self._body.read()
-        asked = body.asked(data)
-        self._told.asked = self._told.model = asked.model[:200]
+            if self._body.size:
+                raise _Refused(400, f"A {self._method} has no body.", code="bad_request")
+            return
+        known = await self._aside(body.read)
+        self._told.asked = self._told.model = known.model
         self._told.metered = route.metered
+        self._check_wanted(route, known)
         if not route.metered:
-            return None
-        if asked.background:
+            return
+        found = await self._client.during(self._desk.budget.enter(known.model, self._need))
+        if isinstance(found, Spent):
+            raise self._over(route, found)
+        self._entry = found
+        if route.dialect == "chat" and known.said.get("stream") is True:
+            self._body.replace(await self._aside(body.with_usage, known))
+
+    async def _aside(self, read: Callable[..., T], *more: object) -> T:
+        """Read the body where it keeps no other call waiting.  Raises BadBody."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._desk.reading, read, self._body.read(), *more)
+
+    def _check_wanted(self, route: Route, known: body.Read) -> None:
+        """Raises _Refused for what cannot be seen or counted from here."""
+        wanted = asking.wanted(known.said, known.model, route.dialect)
+        self._need = need_of(self._body.size, wanted.output)
+        if wanted.run:
+            why = "what a vendor runs or fetches by itself passes the task's walls"
+            raise _Refused(400, f"The request asks for {wanted.run}; {why}. Leave it out.", code="vendor_tool")
+        if known.said.get("background") not in (None, False):
             raise _Refused(400, "A background response cannot be metered; ask for it in the foreground.")
-        if (no := self._desk.budget.refuse(asked.model)) is not None:
-            self._desk.refused = self._desk.refused or no.limit
-            status = answers.refused(route.dialect, budget=bool(no.limit))
-            raise _Refused(status, no.text, code="budget" if no.limit else "model")
-        if route.dialect == "chat" and asked.stream:
-            self._body.replace(body.with_usage(data))
-        return self._desk.budget.entry()
+        if wanted.kept and self._desk.budget.limited:
+            why = "what the vendor keeps cannot be counted before it is sent, and a budget is kept here"
+            raise _Refused(400, f"The request refers to {wanted.kept}; {why}. Send it whole.", code="kept_state")
+
+    def _over(self, route: Route, no: Spent) -> _Refused:
+        if not no.limit:
+            return _Refused(503, no.text, code="ledger")
+        if not self._desk.refused:
+            self._desk.refused, self._desk.reached = no.limit, no.reached
+        return _Refused(answers.REFUSED[route.dialect], no.text, code="budget")
 
     async def _refuse(self, no: _Refused) -> None:
         told = self._told
         told.status, told.refused = no.status, str(no)
-        told.write(self._desk.record)
+        self._desk.lines.write(told)
         if not self._heard:
             await self._pass_over()
         answer = answers.body(self._dialect, no.status, f"Interlock: {no}", code=f"interlock_{no.code}")
         await self._client.answer(no.status, _JSON, answer, head=self._method == "HEAD", last=no.last)
 
     async def _pass_over(self) -> None:
-        with suppress(body.BadBody):
+        with suppress(BadBody):
             await self._client.body(None)

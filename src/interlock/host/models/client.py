@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import h11
 
-from interlock.host.models.body import BadBody, Body
+from interlock.host.models.body import Body
+from interlock.host.models.scanning import BadBody
 from interlock.host.models.upstream import MOST_HEAD
 from interlock.host.network import pipes
 from interlock.host.network.pipes import Reader, Writer
 
+T = TypeVar("T")
 Fields = Sequence[tuple[bytes, bytes]]
 
 IDLE_SECONDS: Final = 900.0
@@ -106,6 +108,19 @@ class Client:
                 return
             self._ahead += data
         await asyncio.Event().wait()
+
+    async def during(self, work: Awaitable[T]) -> T:
+        """What a work gives, unless the client ends its side before.  Raises Gone then, and what the work raises."""
+        tasks = asyncio.ensure_future(work), asyncio.create_task(self.gone())
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not tasks[0].done():
+                raise Gone("before it was answered")
+            return tasks[0].result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def cut(self) -> None:
         """End the connection so that an unfinished answer is not taken for a whole one."""

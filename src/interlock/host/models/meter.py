@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from interlock.core.agent.gateway import Dialect
-from interlock.core.agent.usage import UNKNOWN, Usage, whole
+from interlock.core.agent.usage import UNKNOWN, Usage, total, whole
 
 MOST_HELD: Final = 8 << 20
 """Bytes of one event, or of one plain answer, that are looked at; of a longer one the usage stays unknown."""
@@ -40,8 +40,14 @@ class Meter:
         self._unpack = zlib.decompressobj(_COMPRESSED[coding]) if coding in _COMPRESSED else None
 
     def feed(self, data: bytes) -> None:
-        """Take in what came; never raises."""
+        """Take in what came; never raises: what cannot be read leaves the usage as far as it was known."""
         self.bytes += len(data)
+        try:
+            self._feed(data)
+        except Exception:  # noqa: BLE001 - whatever a vendor says, the call goes on and is counted
+            self._skips = True
+
+    def _feed(self, data: bytes) -> None:
         if self._unpack is not None:
             try:
                 data = self._unpack.decompress(data, MOST_HELD)
@@ -82,7 +88,7 @@ class Meter:
             self._take(line[5:], plain=False)
 
     def _take(self, data: bytes, *, plain: bool) -> None:
-        with suppress(ValueError, RecursionError):
+        with suppress(Exception):  # whatever a vendor says, the call goes on and is counted
             said = json.loads(data)
             if isinstance(said, dict):
                 _READERS[self._dialect](self, said, plain)
@@ -91,14 +97,14 @@ class Meter:
         kind = said.get("type")
         if plain and kind == "message":
             self._named(said)
-            self.usage = _anthropic(_map(said.get("usage")))
+            self.usage = _with_iterations(UNKNOWN, _map(said.get("usage")))
             self.whole = self.usage.output is not None
         elif kind == "message_start":
             message = _map(said.get("message"))
             self._named(message)
             self.usage = _anthropic(_map(message.get("usage")))
         elif kind == "message_delta":
-            self.usage = _later(self.usage, _anthropic(_map(said.get("usage"))))
+            self.usage = _with_iterations(self.usage, _map(said.get("usage")))
             self.whole = self.usage.output is not None
         elif kind == "message_stop":
             self.whole = self.usage.output is not None
@@ -147,6 +153,18 @@ def _anthropic(used: Mapping[str, Any]) -> Usage:
         output=whole(used.get("output_tokens")),
         reasoning=whole(thought.get("thinking_tokens", thought.get("reasoning_tokens"))),
     )
+
+
+def _with_iterations(before: Usage, used: Mapping[str, Any]) -> Usage:
+    """Usage after an event; where the vendor worked in several rounds (compaction), the sum of them when that is more.
+
+    The totals of such an answer leave rounds out, by Anthropic's documentation of compaction.
+    """
+    known = _later(before, _anthropic(used))
+    rounds = used.get("iterations")
+    listed = rounds if isinstance(rounds, list) else []
+    worked = total(_anthropic(each) for each in listed if isinstance(each, dict))
+    return _later(known, worked) if (worked.total or 0) > (known.total or 0) else known
 
 
 def _openai(put_in: object, cached: Mapping[str, Any], put_out: object, thought: object) -> Usage:

@@ -1,20 +1,20 @@
-"""One call that may be made, on its way to the vendor and back: the key added, the answer passed on as it comes and metered."""
+"""One call that may be made, on its way to the vendor and back: the key added, and the answer passed on as it comes; what it costs is counting's work."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Final
 
 import h11
 
-from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.host.models.body import Body
-from interlock.host.models.budget import Entry, estimated
 from interlock.host.models.client import Client, Fields, Gone
-from interlock.host.models.meter import Meter
+from interlock.host.models.counting import Counting
+from interlock.host.models.hiding import Hiding
 from interlock.host.models.routes import Route
-from interlock.host.models.told import Desk, Told
+from interlock.host.models.told import Told
 from interlock.host.models.upstream import Link, Unreachable, Vendor
 from interlock.host.network.heads import without_hops
 
@@ -22,29 +22,28 @@ from interlock.host.network.heads import without_hops
 _NOT_SENT: Final = frozenset(
     (b"authorization", b"x-api-key", b"api-key", b"cookie", b"accept-encoding", b"expect", b"content-encoding")
 )
-NOTHING: Final = Usage(uncached_input=0, output=0)
-LEFT: Final = 499
-"""On the record: the call was over before its vendor answered."""
+READ_ON_SECONDS: Final = 120.0
+"""How long a vendor is listened to, to hear what a call cost whose client has gone."""
 
 _NOT_TOLD: Final = frozenset((b"set-cookie", b"alt-svc", b"strict-transport-security"))
 
 
 @dataclass(slots=True, kw_only=True)
 class Passing:
-    """A call under way; ``entry`` is its place in the ledger, where it costs something."""
+    """A call under way; ``counting`` is its place on the record."""
 
-    desk: Desk
     vendor: Vendor
     route: Route
     request: h11.Request
     body: Body
     client: Client
     told: Told
-    entry: Entry | None
-    _meter: Meter | None = None
+    counting: Counting
     _length: int = -1
-    _passed: int = 0
-    _sent: bool = field(default=False)
+    _hiding: Hiding = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._hiding = Hiding(self.vendor.upstream.key)
 
     async def run(self) -> None:
         """Carry it out, and write down what it cost whatever happens.
@@ -57,23 +56,31 @@ class Passing:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if not passing.done():
-                self.told.cut = self.told.cut and "client"
+                await self._read_on(passing)
                 raise Gone("in the middle of an answer")
             await passing
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            if self.told.cut:
-                self._break_off()
+            self.counting.end()
+
+    async def _read_on(self, passing: asyncio.Task[None]) -> None:
+        """The client has gone: hear what the call costs all the same, but not for ever."""
+        self.counting.left = True
+        self.client.cut()
+        if self.counting.sent and self.counting.costs:
+            await asyncio.wait((passing,), timeout=READ_ON_SECONDS)
+        if not passing.done() and not self.counting.written:
+            self.told.cut = "client"
 
     async def _exchange(self) -> None:
         head = self._head()
         for fresh in (False, True):
             link = await self._open(fresh=fresh)
-            sending, kept = asyncio.create_task(link.send(head, self.body.chunks())), False
+            sending, kept = asyncio.create_task(self._send(link, head)), False
             try:
-                self._sent = True
+                self.counting.sent = True
                 response = await self._response(link)
                 if response is None and link.used and not fresh:
                     continue  # it was closed while it stood by, and nothing was heard: asked again on a new one
@@ -90,11 +97,21 @@ class Passing:
                     sending.cancel()
                     await asyncio.gather(sending, return_exceptions=True)
 
+    async def _send(self, link: Link, head: h11.Request) -> None:
+        """Raises OSError when the vendor takes no more: it may have answered all the same."""
+        try:
+            await link.send(head, self.body.chunks())
+        except OSError:
+            raise
+        except Exception:
+            link.drop()  # or its answer would be waited for
+            raise
+
     async def _open(self, *, fresh: bool) -> Link:
         try:
             return await self.vendor.open(fresh=fresh)
         except Unreachable:
-            self._sent = False
+            self.counting.sent = False
             self.told.cut = "upstream"
             raise
 
@@ -118,10 +135,10 @@ class Passing:
         self.told.cut = "gateway"
         self.told.status = response.status_code
         fields = self._fields(response)
-        if self.entry is not None and 200 <= response.status_code < 300:
+        if 200 <= response.status_code < 300:
             coding = b",".join(value for name, value in response.headers if name == b"content-encoding")
-            self._meter = Meter(self.route.dialect, coding=coding.decode("latin-1").strip().lower())
-        await self.client.start(response.status_code, fields)
+            self.counting.begin(self.route.dialect, coding.decode("latin-1").strip().lower())
+        await self._show(self.client.start(response.status_code, fields))
         try:
             while not isinstance(event := await link.event(), h11.EndOfMessage):
                 if isinstance(event, h11.Data):
@@ -130,57 +147,31 @@ class Passing:
             self.told.cut = "upstream"
             self.client.cut()
             raise Gone("its vendor broke off") from None
-        self._complete()
-        await self.client.finish()
+        rest = self._hiding.pass_on(b"", last=True)
+        self.counting.complete()
+        if rest:
+            await self._show(self.client.data(rest))
+        await self._show(self.client.finish())
+
+    async def _show(self, telling: Coroutine[None, None, None]) -> None:
+        """Tell the client; of a call that costs something the rest is heard even when it has gone.  Raises Gone."""
+        if self.counting.left:
+            telling.close()
+            return
+        try:
+            await telling
+        except Gone:
+            self.counting.left = True
+            if not self.counting.costs:
+                raise
 
     async def _data(self, data: bytes) -> None:
-        if self.told.first_byte is None:
-            self.told.first_byte = self.told.elapsed()
-        if self._meter is not None:
-            before = self._meter.usage
-            self._meter.feed(data)
-            if self._meter.whole and self._meter.usage != before:
-                self._settle()  # before the client hears the end, and can ask for more
-        self._passed += len(data)
-        if self._passed == self._length:
-            self._complete()
-        await self.client.data(data)
-
-    def _complete(self) -> None:
-        """All of the answer is here; written down before the client hears that."""
-        if not self.told.cut:
-            return
-        if self._meter is not None:
-            self._meter.end()
-        self._settle()
-        self.told.cut = ""
-        self.told.write(self.desk.record)
-
-    def _break_off(self) -> None:
-        self._settle()
-        if not self.told.status and self.told.cut != "upstream":
-            self.told.status = LEFT
-        if self.told.status:
-            self.told.write(self.desk.record)
-
-    def _settle(self) -> None:
-        """Put what the call cost, as far as it is known now, into the ledger; doing it again corrects it."""
-        if self.entry is None:
-            return
-        meter, told = self._meter, self.told
-        told.usage, told.estimated = NOTHING, False  # an error of the vendor costs nothing
-        if meter is not None:
-            told.model = meter.model or told.model
-            told.estimated = not meter.whole
-            told.usage = estimated(meter.usage, self.body.size, meter.bytes) if told.estimated else meter.usage
-        elif not told.status and self._sent and told.cut != "upstream":
-            told.estimated, told.usage = True, estimated(UNKNOWN, self.body.size, 0)
-        told.usd = 0.0 if told.usage is NOTHING else self._price(told.usage)
-        self.entry.write(told.usage, told.usd)
-
-    def _price(self, usage: Usage) -> float | None:
-        """Dollars; None where they are not known."""
-        return self.desk.budget.price(self.told.model, usage, other=self.told.asked)
+        self.counting.take(data)
+        over = self.counting.received == self._length
+        if over:
+            self.counting.complete()
+        if shown := self._hiding.pass_on(data, last=over):
+            await self._show(self.client.data(shown))
 
     def _head(self) -> h11.Request:
         upstream = self.vendor.upstream
@@ -197,7 +188,11 @@ class Passing:
 
     def _fields(self, response: h11.Response) -> Fields:
         """The answer's own fields, and its length where it tells one and may still be believed."""
-        kept = [(name, value) for name, value in without_hops(tuple(response.headers)) if name not in _NOT_TOLD]
+        kept = [
+            (name, self._hiding.clean(value))
+            for name, value in without_hops(tuple(response.headers))
+            if name not in _NOT_TOLD
+        ]
         lengths = [value for name, value in response.headers if name == b"content-length"]
         chunked = any(name == b"transfer-encoding" for name, _ in response.headers)
         if len(lengths) == 1 and not chunked:

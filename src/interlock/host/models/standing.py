@@ -8,17 +8,18 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from interlock.core.agent.gateway import MODEL_PORT, MODEL_SOCKET, ModelGateway
+from interlock.core.agent.gateway import MODEL_PORT, MODEL_SOCKET, ModelGateway, Reached
 from interlock.core.sandbox import Bind, Relay
 from interlock.host.models.budget import Budget
 from interlock.host.models.call import serve
 from interlock.host.models.client import Client
-from interlock.host.models.told import Desk
+from interlock.host.models.told import Desk, Lines
 from interlock.host.models.upstream import Vendor, fault_of
 from interlock.host.network import lookup, places
 from interlock.host.network.lookup import Lookup, Resolve
@@ -26,6 +27,9 @@ from interlock.host.network.pipes import Reader, Writer
 from interlock.host.network.record import Record
 
 MOST_OPEN: Final = 64
+_END_SECONDS: Final = 5.0
+"""How long the end is waited for: a request that is being read is no reason to keep a run from its end."""
+
 RECORD: Final = "models.jsonl"
 
 
@@ -40,6 +44,10 @@ class Served:
     def refused(self) -> str:
         """The budget that a call was refused for, as a sentence; empty while there was none."""
         return self._desk.refused
+
+    def reached(self) -> Reached | None:
+        """Which limit that is."""
+        return self._desk.reached
 
 
 @contextmanager
@@ -63,7 +71,7 @@ def serving(
         yield standing.served()
     finally:
         standing.stop()
-        thread.join()
+        thread.join(_END_SECONDS)
 
 
 class _Standing:
@@ -77,6 +85,7 @@ class _Standing:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
         self._unwanted = False
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="interlock-models-reading")
         self._desk: Desk | None = None
         self._socket: Path | None = None
         self._made: list[Path] = []
@@ -126,8 +135,9 @@ class _Standing:
             gateway=self._gateway,
             vendors={each.name: Vendor(each, looked) for each in self._gateway.upstreams},
             budget=Budget(self._gateway),
-            record=Record(Path(self._gateway.record) / RECORD),
+            lines=Lines(Record(Path(self._gateway.record) / RECORD)),
             folder=held,
+            reading=self._reading,
         )
         address = self._gateway.listen
         if address == "unix":
@@ -168,6 +178,7 @@ class _Standing:
         if self._desk is not None:
             for vendor in self._desk.vendors.values():
                 vendor.close()
-            self._desk.record.close()
+            self._desk.lines.close()
+        self._reading.shutdown(wait=False, cancel_futures=True)
         for folder in self._made:
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
-from interlock.core.agent.gateway import ModelGateway
+from interlock.core.agent.gateway import ModelGateway, Reached
 from interlock.core.agent.usage import UNKNOWN, Usage
+from interlock.host.models.body import Pool
 from interlock.host.models.budget import Budget
 from interlock.host.models.upstream import Vendor
 from interlock.host.network.record import Record
 
+MOST_FREE: Final = 200
+"""Lines of calls that cost nothing; more of them are only counted, so that they push no paid one off the record."""
+
+_MOST_TEXT: Final = 300
+
+
+class Lines:
+    """The record of one gateway's calls."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._free = 0
+
+    def write(self, told: Told) -> None:
+        """Put a call down; a full disk must not cut the agent off."""
+        if not told.usage.total:
+            self._free += 1
+            if self._free > MOST_FREE:
+                return
+        with suppress(OSError):
+            self._record.write(**told.as_json())
+
+    def close(self) -> None:
+        """Say how many were left out."""
+        if self._free > MOST_FREE:
+            with suppress(OSError):
+                self._record.write(left_out=self._free - MOST_FREE, metered=False, refused="")
+        self._record.close()
+
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
-    """One gateway at work; ``refused`` is the budget that a call was refused for, or empty.
+    """One gateway at work; ``refused`` is the budget that the first call was refused for, or empty; ``reached`` the same as data.
 
-    ``folder`` is where large requests are held.
+    ``folder`` is where large requests are held, ``pool`` how much they are together; ``reading`` reads them beside the
+    loop, one at a time.
     """
 
     gateway: ModelGateway
     vendors: dict[str, Vendor]
     budget: Budget
-    record: Record
+    lines: Lines
     folder: Path
+    reading: Executor
+    pool: Pool = field(default_factory=Pool)
     refused: str = ""
+    reached: Reached | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,22 +92,21 @@ class Told:
         """Seconds since the request's head was there."""
         return round(time.monotonic() - self.began, 4)
 
-    def write(self, record: Record) -> None:
-        """Put it on the record; a full disk must not cut the agent off."""
-        with suppress(OSError):
-            record.write(
-                at=round(self.at, 3),
-                upstream=self.upstream,
-                path=self.path,
-                asked=self.asked,
-                model=self.model or self.asked,
-                usage=self.usage.as_json(),
-                usd=self.usd,
-                estimated=self.estimated,
-                metered=self.metered,
-                seconds=self.elapsed(),
-                first_byte=self.first_byte,
-                status=self.status,
-                refused=self.refused,
-                cut=self.cut,
-            )
+    def as_json(self) -> dict[str, Any]:
+        """The call's line."""
+        return {
+            "at": round(self.at, 3),
+            "upstream": self.upstream,
+            "path": self.path,
+            "asked": self.asked,
+            "model": self.model or self.asked,
+            "usage": self.usage.as_json(),
+            "usd": self.usd,
+            "estimated": self.estimated,
+            "metered": self.metered,
+            "seconds": self.elapsed(),
+            "first_byte": self.first_byte,
+            "status": self.status,
+            "refused": self.refused[:_MOST_TEXT],
+            "cut": self.cut,
+        }

@@ -1,0 +1,41 @@
+"""A loop whose gate its own agent could rewrite: what judges the work must not be a part of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from interlock.core.contract.card import Card
+from interlock.core.contract.ground import Ground
+from interlock.core.contract.paths import decider, parse
+from interlock.core.contract.places import Places
+from interlock.core.problems import Problem
+
+
+def own_gate(card: Card, ground: Ground, places: Places) -> Iterator[Problem]:
+    """A problem for each file that the gate or the skip rule names and the card owns.
+
+    Of a base that is known only its files count; a word that names no file may be anything.
+    """
+    if card.loop is None:
+        return
+    owned = [parse(pattern) for pattern in card.owned_paths]
+    for key, command in (("loop.gate", card.loop.gate.run), ("loop.skip", card.loop.skip or "")):
+        for word in _words(command):
+            path = word.removeprefix("./").partition("::")[0]
+            pattern = decider(owned, path)
+            if pattern is not None and (ground.files is None or path in ground.files):
+                yield Problem(
+                    kind="own-gate",
+                    what=f"{path} decides the loop, and the card owns it ({pattern.text}).",
+                    why="An agent that may change its gate can make it pass without mending anything.",
+                    fix=f"Take {path} out of owned_paths, or have the gate run a file that the card does not own.",
+                    where=places.where(key),
+                )
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
