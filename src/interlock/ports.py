@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
-from interlock.core.agent.adapter import Capabilities
-from interlock.core.agent.gateway import ModelGateway, Reached
-from interlock.core.agent.outcome import How
-from interlock.core.agent.outcome import Outcome as AgentOutcome
-from interlock.core.agent.seen import Seen, Summary
-from interlock.core.agent.usage import Price, Usage
-from interlock.core.contract.agents import Login
 from interlock.core.contract.around import ApprovalRule, Browser, Database, Secret, Service
 from interlock.core.contract.card import AgentChoice, Card, Check, Level
 from interlock.core.contract.policy import Cap, Kind, Policy
@@ -29,6 +22,15 @@ from interlock.core.merge.train import TrainState
 from interlock.core.plan import Action
 from interlock.core.problems import Problem, Refused
 from interlock.core.sandbox import Gate, Sandbox
+
+if TYPE_CHECKING:  # every verb waits for this page, and few of them have to do with agents
+    from interlock.core.agent.adapter import Capabilities
+    from interlock.core.agent.gateway import ModelGateway, Reached
+    from interlock.core.agent.outcome import How
+    from interlock.core.agent.outcome import Outcome as AgentOutcome
+    from interlock.core.agent.seen import Seen, Summary
+    from interlock.core.agent.usage import Price, Usage
+    from interlock.core.contract.agents import Login
 
 
 # ---------------------------------------------------------------- git

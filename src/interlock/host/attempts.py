@@ -12,9 +12,10 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, get_args
 
 from interlock.core.agent.gateway import reached_from
+from interlock.core.agent.outcome import How
 from interlock.host import locks, logs, nursery, tree
 from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER, Cap
@@ -26,7 +27,7 @@ _FIRST_WAIT: Final = 0.02
 _LONGEST_WAIT: Final = 0.2
 _TURN_SECONDS: Final = 90.0
 _STARTS: Final = 5
-_HOWS: Final = frozenset(get_args(get_type_hints(End)["how"]))
+_HOWS: Final = frozenset(get_args(How))
 
 
 class HostRuns:

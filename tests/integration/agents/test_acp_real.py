@@ -15,7 +15,8 @@ import pytest
 from tests.integration.agents.test_acp import Place, place  # noqa: F401 - a fixture
 from tests.integration.watching import wait_until
 
-from interlock.core.agent.gateway import Dialect, ModelGateway, Upstream
+from interlock.core.agent.dialect import Dialect
+from interlock.core.agent.gateway import ModelGateway, Upstream
 from interlock.core.contract.card import Budget
 from interlock.core.problems import Misuse
 from interlock.host.attempts import HostRuns

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.host.models import body
 from interlock.host.models.asking import Wanted, wanted
 from interlock.host.models.hiding import Hiding

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.host.models import meter
 from interlock.host.models.meter import Meter

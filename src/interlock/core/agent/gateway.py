@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, get_args
 
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import Price
-
-Dialect = Literal["anthropic", "responses", "chat"]
-"""Wire forms: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions.  Vendors of the last two share a base URL."""
 
 Scope = Literal["attempt", "job", "class", "day"]
 Unit = Literal["usd", "tokens"]

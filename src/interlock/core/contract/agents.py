@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import Price
 
 Phase = Literal["research", "plan", "test-plan", "review-tests", "implement", "verify", "summarise"]

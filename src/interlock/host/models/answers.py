@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 
 REFUSED: Final[dict[Dialect, int]] = {"anthropic": 402, "responses": 400, "chat": 400}
 """The status of a refusal for a spent budget."""

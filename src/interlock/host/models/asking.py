@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import whole
 
 _CLIENTS: Final = re.compile(

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.host.models.budget import Entry
 from interlock.host.models.meter import Meter

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from interlock.core.agent.gateway import Dialect
+from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import UNKNOWN, Usage, total, whole
 
 MOST_HELD: Final = 8 << 20

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.core.agent.gateway import Dialect, Upstream
+from interlock.core.agent.dialect import Dialect
+from interlock.core.agent.gateway import Upstream
 
 _POSTED: Final[dict[str, tuple[Dialect, bool]]] = {
     "/v1/messages": ("anthropic", True),
