@@ -164,9 +164,9 @@ def test_a_request_without_tools_is_answered_apart_and_does_not_count(models: Sc
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        (WRITER, {"file_path": "/work/a/b.txt", "content": "hi\n"}),
-        (function("write_file", "path", "content"), {"path": "/work/a/b.txt", "content": "hi\n"}),
-        (function("write", "filePath", "content"), {"filePath": "/work/a/b.txt", "content": "hi\n"}),
+        (WRITER, {"file_path": "/tree/a/b.txt", "content": "hi\n"}),
+        (function("write_file", "path", "content"), {"path": "/tree/a/b.txt", "content": "hi\n"}),
+        (function("write", "filePath", "content"), {"filePath": "/tree/a/b.txt", "content": "hi\n"}),
         (function("Bash", "command", "description"), {"command": "printf %s 'hi\n' > a/b.txt"}),
         (function("exec_command", "cmd"), {"cmd": "printf %s 'hi\n' > a/b.txt"}),
     ],
@@ -175,7 +175,7 @@ def test_a_file_is_written_with_what_is_offered(
     models: ScriptedModels, tool: dict[str, Any], arguments: dict[str, str]
 ) -> None:
     base = models.play("write", Write("a/b.txt", "hi\n"))
-    answer = ask(f"{base}/v1/messages", anthropic(tool, system="Working directory: /work\nPlatform: linux"))
+    answer = ask(f"{base}/v1/messages", anthropic(tool, system="Working directory: /tree\nPlatform: linux"))
     assert answer["content"][0]["name"] == tool["name"]
     assert answer["content"][0]["input"].items() >= arguments.items()
 
