@@ -99,3 +99,9 @@ def test_a_policy_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     broken = World.make(tmp_path / "w", policy="routes: [{tier: dear}]\n")
     broken.push()
     assert broken.ask("policy", "routes", code=1)["problems"][0]["line"] == 1
+
+
+def test_a_morning_after_nothing_says_that_nothing_was_spent(world: World) -> None:
+    told = world.cli("report", "--morning").stdout
+    assert "No attempt ended in 16 h." in told
+    assert "unknown" not in told

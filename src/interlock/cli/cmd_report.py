@@ -45,8 +45,16 @@ def _lines(report: Morning) -> list[str]:
         *_part("ESCALATED, a decision is missing", report.escalated, _escalated),
         *_part("STILL RUNNING", report.running, _running),
         *_part("LOOPS", report.loops, _loop),
-        f"Total of {report.totals.attempts} attempts that ended in {age(report.until - report.since)}: {cost(report.totals.as_json())}.",
+        _total(report),
     ]
+
+
+def _total(report: Morning) -> str:
+    """What the time cost; where no attempt ended nothing was spent, and that is not unknown."""
+    span = age(report.until - report.since)
+    if not report.totals.attempts:
+        return f"No attempt ended in {span}."
+    return f"Total of {report.totals.attempts} attempts that ended in {span}: {cost(report.totals.as_json())}."
 
 
 def _part(title: str, rows: Iterable[Mapping[str, Any]], lines: Callable[[Mapping[str, Any]], list[str]]) -> list[str]:
