@@ -33,6 +33,7 @@ from interlock.core.sandbox import Host
 
 Kind = Literal["parallel", "serial", "alone"]
 SignOff = Literal["owner", "none"]
+Style = Literal["merge", "squash", "rebase"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class TaskClass:
     """A class of work: how it may run beside others, and the paths that only it may own.
 
     ``phases`` are the runs of one job, each in a fresh context; ``per_day`` is what the class may spend in a day (UTC).
+    ``solo``: a change of it is tested and lands by itself, and nothing is tested across it.
     """
 
     name: str
@@ -52,17 +54,49 @@ class TaskClass:
     sign_off: SignOff | None = None
     phases: tuple[Phase, ...] = ONE_RUN
     per_day: Spend = field(default_factory=Spend)
+    solo: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Train:
-    """How changes land: the full suite on the combined tree, the batch size, and who signs off."""
+    """How changes land: the full suite on the combined tree, how many are tested at once, and who signs off.
+
+    ``slots`` is how many candidates are tested at the same time; with one, up to ``batch`` changes are tested together, with
+    more each stands on those before it, up to ``window`` of them.  ``style`` is how they stand on the default branch, decided before the
+    test; ``retries`` how often a red head is tested again before it is believed; ``stalled`` seconds without any
+    dispatch while something waits are told.
+    """
 
     checks: tuple[Check, ...] = ()
     slots: int = 1
     batch: int = 8
+    window: int = 20
+    style: Style = "merge"
+    retries: int = 1
+    stalled: float = 300.0
     sign_off: SignOff = "owner"
     rebuilds: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flakes:
+    """How often the failed tests of a check are run again before they are believed."""
+
+    reruns: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostics:
+    """A checker whose findings on two changes together, minus those on each alone, are conflicts: mypy, tsc, go vet.
+
+    ``reads`` is how its output is read: SARIF, or lines of the form PATH:LINE[:COLUMN]: TEXT.
+    """
+
+    name: str
+    run: str
+    paths: tuple[str, ...] = ()
+    reads: Literal["lines", "sarif"] = "lines"
+    timeout: float = 300.0
 
 
 PROTECTED_PATHS = (
@@ -119,6 +153,8 @@ class Policy:
     routes: tuple[Route, ...] = ()
     tiers: tuple[TierOf, ...] = ()
     rules: Rules = field(default_factory=Rules)
+    flakes: Flakes = field(default_factory=Flakes)
+    diagnostics: tuple[Diagnostics, ...] = ()
     parallel_agents: int = 8
     warnings: tuple[str, ...] = ()
     agents: tuple[str, ...] = AGENTS

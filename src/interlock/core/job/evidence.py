@@ -42,7 +42,9 @@ class CheckRun:
 
     ``exit_code`` is None when the check did not end by itself; ``report`` is None when none was expected,
     ``report_fault`` says why an expected one could not be used (a rule id, then a sentence); ``leftovers`` are processes that it left behind
-    and that were ended; ``log`` is a path relative to the job record.
+    and that were ended; ``log`` is a path relative to the job record.  ``argv`` is what was really started, ``started`` and ``ended``
+    are seconds since the epoch, ``log_digest`` and ``report_digest`` SHA-256 of the bytes that were kept, and ``environment``
+    a digest of the values and walls around it.
     """
 
     run: str
@@ -56,6 +58,12 @@ class CheckRun:
     timed_out: bool = False
     leftovers: tuple[str, ...] = ()
     cached: bool = False
+    argv: tuple[str, ...] = ()
+    started: float = 0.0
+    ended: float = 0.0
+    log_digest: str = ""
+    report_digest: str = ""
+    environment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +118,7 @@ class Evidence:
     same_user: bool
     verdicts: tuple[Verdict, ...]
     waived: Mapping[str, str] = field(default_factory=dict)
+    base_tree: str = ""
 
     @property
     def passed(self) -> bool:
