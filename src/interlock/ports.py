@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from interlock.core.contract.around import ApprovalRule, Browser, Database, Secret, Service
 from interlock.core.contract.card import AgentChoice, Card, Check, Level
-from interlock.core.contract.policy import Cap, Kind, Policy
+from interlock.core.contract.policy import Cap, Kind, Policy, Style
 from interlock.core.gate.caps import Lane
 from interlock.core.gate.changes import Change
 from interlock.core.gate.request import Admitted, Request
@@ -20,7 +20,7 @@ from interlock.core.job.lifecycle import Job
 from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
 from interlock.core.plan import Action
-from interlock.core.problems import Problem, Refused
+from interlock.core.problems import Problem, Refusal, Refused
 from interlock.core.sandbox import Gate, Sandbox
 
 if TYPE_CHECKING:  # every verb waits for this page, and few of them have to do with agents
@@ -31,6 +31,12 @@ if TYPE_CHECKING:  # every verb waits for this page, and few of them have to do 
     from interlock.core.agent.seen import Seen, Summary
     from interlock.core.agent.usage import Price, Usage
     from interlock.core.contract.agents import Login
+    from interlock.core.gate.test_code import TestFile
+    from interlock.core.job.chain import Filed, Linked
+    from interlock.core.job.verified import Verified
+    from interlock.core.merge.differential import Diagnostic
+    from interlock.core.merge.facts import FileFacts
+    from interlock.core.merge.melted import Clash, Matrix, MergedTree
 
 
 # ---------------------------------------------------------------- git
@@ -84,7 +90,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A commit whose first parent is the base and whose further parents are the heads."""
+    """A commit that holds the base and the heads; ``diff`` names what it changes on the base."""
 
     commit: str
     tree: str
@@ -100,10 +106,22 @@ class TextConflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
-    """The answer of the remote: moved to the commit, or the commit it stands on instead, or its words."""
+class Inverse:
+    """A commit that takes a landed one back, which one that was, and the paths that it changes (none: nothing is left of it)."""
 
-    state: Literal["landed", "moved", "rejected"]
+    commit: str
+    of: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """The answer of the remote: moved to the commit, or the commit it stands on instead, or its words.
+
+    ``otherwise``: it took the commit, and its branch does not hold it.
+    """
+
+    state: Literal["landed", "moved", "rejected", "otherwise"]
     oid: str
     message: str = ""
 
@@ -114,6 +132,69 @@ class Blob:
 
     oid: str
     data: bytes
+
+
+class Melting(Protocol):
+    """Heads merged on one base in a place that is thrown away; no driver, filter or hook of the repository is run."""
+
+    def matrix(self, heads: Sequence[str]) -> Matrix:
+        """Every head against the base, and every pair of them, exactly as git merges.  Raises GitFailed."""
+        ...
+
+    def merged(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], MergedTree | None]:
+        """What pairs of heads make together on the base, None for those that clash; one process for all of them."""
+        ...
+
+    def paths(self) -> tuple[str, ...]:
+        """Every path of the base."""
+        ...
+
+    def read(self, specs: Sequence[str]) -> tuple[bytes | None, ...]:
+        """Files by their object, or as TREE:PATH; None for what is not there."""
+        ...
+
+    def oids(self, paths: Sequence[str]) -> tuple[str | None, ...]:
+        """The objects of files of the base; None for what is not there or is no file."""
+        ...
+
+    def placed(self, clashes: Sequence[Clash]) -> tuple[Clash, ...]:
+        """The clashes with their lines, where contents clash."""
+        ...
+
+    def times(self, heads: Sequence[str]) -> Mapping[str, float]:
+        """When each head was committed, in seconds since the epoch."""
+        ...
+
+    def present(self, place: Place, head: str) -> str | None:
+        """What a task's tree holds now as a commit on ``head``, made here alone; None where that is the head itself.
+
+        Git runs in the trusted mirror's settings, never in the task's.  Raises Refused, GitFailed where it cannot be told.
+        """
+        ...
+
+
+class FactsReader(Protocol):
+    """Reads what one version of a file says that other changes could break; once for a path and an object name."""
+
+    def looks_at(self, path: str) -> bool:
+        """Whether a file of that path can say anything; others need not be fetched."""
+        ...
+
+    def known(self, path: str, oid: str) -> FileFacts | None:
+        """The facts as kept, without the bytes; None where the file has to be read."""
+        ...
+
+    def read(self, path: str, oid: str, data: bytes) -> FileFacts:
+        """The facts of a file; its fault says why there are none.  Never raises for what stands in it."""
+        ...
+
+
+class Diagnosing(Protocol):
+    """Reads what a checker wrote."""
+
+    def read(self, text: str, reads: Literal["lines", "sarif"], roots: Sequence[str]) -> tuple[Diagnostic, ...] | None:
+        """Its findings, with paths as the repository names them where they lie below one of ``roots``; None where it is not of that form."""
+        ...
 
 
 class Reader(Protocol):
@@ -131,8 +212,20 @@ class Reader(Protocol):
         """What each head changes against its merge base with base, or the refusal where that cannot be told."""
         ...
 
+    def cards_named(self, base: str, head: str) -> tuple[str, ...]:
+        """Slugs that the trailers of head's own commits name, whatever its branch is called."""
+        ...
+
+    def patch(self, base: str, head: str) -> str:
+        """What head changes against base, for a person or an agent to read; bytes that are no text are replaced."""
+        ...
+
     def branches(self, base: str) -> Mapping[str, str]:
         """agent/* branches, local before remote, that are not merged into base: name → commit."""
+        ...
+
+    def melting(self, base: str) -> AbstractContextManager[Melting]:
+        """A place to merge heads with ``base``, a commit; gone with all that was written in it when it is left."""
         ...
 
 
@@ -143,6 +236,8 @@ class Repo(Reader, Protocol):
     def common_dir(self) -> Path: ...
     @property
     def top(self) -> Path: ...
+    @property
+    def remote_url(self) -> str | None: ...
     def refresh(self) -> Base:
         """Fetch the remote into the mirror and tell its default branch.  Raises GitFailed, or UnknownBase."""
         ...
@@ -181,7 +276,31 @@ class Repo(Reader, Protocol):
 
     def head_of(self, place: Place) -> Head: ...
     def import_branch(self, branch: str) -> str: ...
-    def merge(self, base: str, heads: Sequence[str], *, message: str) -> Merged | TextConflict: ...
+    def merge(
+        self, base: str, heads: Sequence[str], *, message: str, style: Style = "merge", each: Sequence[str] = ()
+    ) -> Merged | TextConflict:
+        """The heads on the base in their order, in one of three styles with the same tree; ``each`` are the messages of a squash."""
+        ...
+
+    def checkpoint(self, history: str) -> str | None:
+        """The signed checkpoint of a history that was kept last, outside of the database; None when there is none."""
+        ...
+
+    def landed_jobs(self, commit: str) -> Mapping[str, str]:
+        """Jobs that the commits in the history of ``commit`` say they landed, by their trailers: job → commit."""
+        ...
+
+    def lacking(self, base: str, commit: str, heads: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Heads whose change is not whole in a commit on the base, and paths that it changes and no head brought."""
+        ...
+
+    def graft(self, onto: str, source: str, paths: Sequence[str]) -> str:
+        """A commit on ``onto`` with its tree, but the paths as in ``source``; what is not there is removed.
+
+        Gives ``onto`` itself where nothing differs.  A path is a file or a whole folder.
+        """
+        ...
+
     def put_back(self, path: Path, commit: str) -> tuple[str, ...]:
         """Make the tracked files of a tree those of the commit again; gives the paths that were not."""
         ...
@@ -204,7 +323,15 @@ class Repo(Reader, Protocol):
         ...
 
     def keep(self, ref: str, oid: str) -> None: ...
+    def inverse(self, onto: str, job: str, *, message: str, author: Author) -> Inverse | TextConflict | None:
+        """One commit on onto that takes a landed job's work back; the paths in the way; None where it is not in there."""
+        ...
+
     def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing: ...
+    def stand(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """Where branches of the remote stand at this moment; one that is not there is left out."""
+        ...
+
     def land(self, base: Base, oid: str) -> Landing:
         """Move the remote's default branch from base.oid to oid, and only from there."""
         ...
@@ -307,17 +434,46 @@ class Store(Protocol):
 
     def add_evidence(self, evidence: Evidence) -> int: ...
     def evidence(self, subject: str, *, commit: str | None = None) -> tuple[tuple[int, Evidence], ...]: ...
+    def proof(
+        self,
+        subject: str,
+        *,
+        commit: str,
+        policy_digest: str | None,
+        card_oid: str | None,
+        tree: str | None = None,
+        base: str | None = None,
+    ) -> Verified | Refusal:
+        """The proof from signed evidence that a commit is verified, as core.job.verified derives it, or why there is none."""
+        ...
+
+    def filed(self, subject: str | None = None) -> tuple[Filed, ...]:
+        """Rows of evidence as they stand, with their envelopes, of one subject or of all, in their order."""
+        ...
+
+    def history(self) -> str:
+        """Which history this is, by the digest of its first event; empty before there is one."""
+        ...
+
+    def chain(self, *, after: int = 0, most: int | None = None) -> tuple[Linked, ...]:
+        """Events with their digests in their order, later than ``after`` and at most so many."""
+        ...
+
     def cached_run(self, key: str) -> CheckRun | None: ...
     def cache_run(self, key: str, run: CheckRun) -> None: ...
-    def train(self) -> TrainState | None:
-        """The train that has neither landed nor dissolved."""
+    def train(self, number: int | None = None) -> TrainState | None:
+        """The train of that number, else the oldest open one; None where there is none.  See open_trains."""
+        ...
+
+    def open_trains(self) -> tuple[TrainState, ...]:
+        """Trains that have neither landed nor dissolved: those that wait for sign-offs, and at most one that is tested."""
         ...
 
     def trains(self) -> tuple[TrainState, ...]: ...
     def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
         """Record that a train landed: its event, each landing with its evidence, each job's end, in one transaction.
 
-        Raises Refused (tree-mismatch, stale-evidence, sign-off, or the rule of a check) when the evidence of a
+        Raises Refused (landed-otherwise, tree-mismatch, stale-evidence, sign-off, or the rule of a check) when the evidence of a
         landing does not prove the landed tree on the train's base.
         """
         ...
@@ -752,12 +908,23 @@ class Prices(Protocol):
         ...
 
 
+class TestSyntax(Protocol):
+    """Tests of files as their syntax shows them."""
+
+    def read(self, files: Mapping[str, bytes], *, head: bool) -> Mapping[str, TestFile]:
+        """The tests of those of the files that can be read, with calls between them resolved; ``head`` is the side."""
+        ...
+
+
 class Checks(Protocol):
     """Runs one check in a tree and reads its report."""
 
     def run(
         self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
     ) -> CheckRun: ...
+    def picture_fault(self, data: bytes) -> str:
+        """Why bytes are no picture that shows something; empty when they are one, or pictures cannot be read here."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -818,6 +985,41 @@ class Records(Protocol):
     def lock(self, name: str, *, wait: float | None) -> AbstractContextManager[None]: ...
 
 
+class Signer(Protocol):
+    """Signs evidence with this user's key, and opens what any known key signed."""
+
+    @property
+    def key_id(self) -> str: ...
+    @property
+    def public(self) -> str:
+        """The public part of the key, as PEM: what the history keeps so that another machine can verify."""
+        ...
+
+    @property
+    def runner(self) -> str:
+        """How this machine is named in what it signs."""
+        ...
+
+    def sign(self, statement: bytes) -> str:
+        """An envelope around a statement, as JSON text.  Raises Refused (secret) when the key cannot be used."""
+        ...
+
+    def open(self, envelope: str, keys: Iterable[str]) -> bytes:
+        """What an envelope holds when one of these public keys signed it.  Raises Refused (evidence-edited, evidence-unsigned)."""
+        ...
+
+    def told(self) -> str:
+        """One line on the key for a person; makes none."""
+        ...
+
+
+class Anchor(Protocol):
+    """Keeps the newest signed checkpoint of each history outside of its database."""
+
+    def keep(self, history: str, checkpoint: str) -> None: ...
+    def kept(self, history: str) -> str | None: ...
+
+
 class Clock(Protocol):
     def now(self) -> float: ...
 
@@ -855,11 +1057,15 @@ class Ports:
     agents: Agents
     prices: Prices
     checks: Checks
+    syntax: TestSyntax
     commands: Commands
     services: Services
     browsers: Browsers
     secrets: Secrets
     records: Records
+    signer: Signer
     clock: Clock
     narrate: Callable[[str], None]
     new_id: Callable[[], str]
+    facts: FactsReader
+    diagnosing: Diagnosing

@@ -15,7 +15,7 @@ from interlock.core.contract.card import Level
 from interlock.core.contract.levels import LEVELS
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
-from interlock.ports import ContractFiles, Ports, Reader, Repo, Room
+from interlock.ports import ContractFiles, FactsReader, Ports, Reader, Repo, Room, Signer
 
 if TYPE_CHECKING:
     from interlock.adapters.git.levels import LevelWorkspaces
@@ -33,6 +33,23 @@ class SystemClock:
 
     def now(self) -> float:
         return time.time()
+
+
+class _InMirror:
+    """Checkpoints of the history in the mirror (ports.Anchor); one that cannot be kept is told, and the next brings its own."""
+
+    def __init__(self, repo: GitRepo, narrate: Callable[[str], None]) -> None:
+        self._repo = repo
+        self._narrate = narrate
+
+    def keep(self, history: str, checkpoint: str) -> None:
+        try:
+            self._repo.keep_checkpoint(history, checkpoint)
+        except InterlockError as fault:
+            self._narrate(f"The checkpoint of the history could not be kept: {fault.message}")
+
+    def kept(self, history: str) -> str | None:
+        return self._repo.checkpoint(history)
 
 
 def contract_files() -> ContractFiles:
@@ -55,6 +72,13 @@ def open_repo(path: Path | None = None) -> Repo:
     from interlock.adapters.git.repo import GitRepo
 
     return GitRepo.open(path or Path.cwd())
+
+
+def facts_reader(folder: Path | None = None) -> FactsReader:
+    """What reads facts of files; ``folder`` is where they are kept (None: not beyond this process)."""
+    from interlock.adapters.facts import FactReaders
+
+    return FactReaders(folder)
 
 
 def open_reader(path: Path | None = None) -> Reader:
@@ -85,25 +109,31 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     from interlock.adapters.checks.runner import CheckRunner
     from interlock.adapters.commands import HostCommands
     from interlock.adapters.databases.kinds import kinds
+    from interlock.adapters.diagnostics import CheckerOutput
     from interlock.adapters.git.repo import GitRepo
     from interlock.adapters.ports_on_host import HostBlocks
     from interlock.adapters.prices import KnownPrices
     from interlock.adapters.records import JobRecords
     from interlock.adapters.secrets import ApprovedSecrets
     from interlock.adapters.services import HostServices
+    from interlock.adapters.signing import KeySigner
     from interlock.adapters.store import SqlStore
+    from interlock.adapters.tests_syntax.reader import SyntaxReader
     from interlock.host.attempts import HostRuns
     from interlock.host.logins import locks_folder
     from interlock.host.sandbox.identity import default_user
+    from interlock.host.state import keys_folder
 
     repo = GitRepo.open(path or Path.cwd())
     folder = repo.common_dir / "interlock"
     url = store_url(repo)
     workspaces = _workspaces(repo)
+    signer = KeySigner(keys_folder())
+
     return Ports(
         repo=repo,
         files=contract_files(),
-        store=SqlStore.open(url),
+        store=SqlStore.open(url, signer=signer, anchor=_InMirror(repo, narrate)),
         blocks=HostBlocks(store=url),
         workspaces=workspaces,
         databases=kinds(default_user()),
@@ -111,14 +141,18 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         agents=KnownAgents(locks_folder()),
         prices=KnownPrices(partial(_own_prices, repo)),
         checks=CheckRunner(),
+        syntax=SyntaxReader(),
         commands=HostCommands(),
         services=HostServices(),
         browsers=ChromiumBrowsers(),
         secrets=ApprovedSecrets(repository=(repo.top, workspaces.path_for("x", "x", "worktree").parent)),
         records=JobRecords(folder),
+        signer=signer,
         clock=SystemClock(),
         narrate=narrate,
         new_id=lambda: secrets.token_hex(4),
+        facts=facts_reader(folder / "facts"),
+        diagnosing=CheckerOutput(),
     )
 
 
@@ -155,6 +189,21 @@ def _workspaces(repo: GitRepo) -> LevelWorkspaces:
     return LevelWorkspaces(repo, policy=policy, install=install)
 
 
+def verifier() -> Signer:
+    """Who opens what others signed, without a repository."""
+    from interlock.adapters.signing import KeySigner
+    from interlock.host.state import keys_folder
+
+    return KeySigner(keys_folder())
+
+
+def public_keys(file: Path) -> tuple[str, ...]:
+    """The public keys in a file, as PEM.  Raises Misuse."""
+    from interlock.adapters.signing import read_keys
+
+    return read_keys(file)
+
+
 def open_engine(ports: Ports) -> Engine:
     """The durable engine over the store's database."""
     from interlock.engine.start import DbosEngine
@@ -177,8 +226,9 @@ def examine(path: Path | None = None) -> Report:
         outside = ("repository", True, partial(_raise, fault))
         return try_all((*machine, outside), *_level_of_machine())
     databases = ("databases", False, partial(_exposed, ports))
+    key = ("signing key", True, ports.signer.told)
     return try_all(
-        (*machine, *repository_probes(ports), databases, *agent_probes(ports)),
+        (*machine, *repository_probes(ports), databases, key, *agent_probes(ports)),
         *_level_here(GitRepo.open(path or Path.cwd())),
     )
 

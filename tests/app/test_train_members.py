@@ -26,8 +26,10 @@ def test_an_abandoned_member_leaves_the_train_and_the_next_run_heals_one_that_is
     assert not status(ports).asked, "Nobody is asked to sign what cannot land."
     town().dispatch("c")
     town().run()
-    (asked,) = status(ports).asked
+    asked, further = status(ports).asked
     assert asked["what"] == "The combined result of b is green."
+    assert further["what"] == "The combined result of c is green.", "It waits for nobody else's sign-off."
+    assert [each["command"] for each in further["options"]] == ["interlock sign-off --as @ana --train 2"]
     abandon(ports, town().job("b"), "ana", "closed by itself, as before trains were told of it")
     town().run()
     (asked,) = status(ports).asked

@@ -62,7 +62,7 @@ FAKED = {
     ),
     "report-off": (ini("-p no:junitxml"), "no-report"),
     "report-elsewhere": ({**ini("--junitxml=x.xml"), "test_a.py": RED}, "tests-failed"),
-    "collect-only": (ini("--collect-only"), "no-tests"),
+    "collect-only": (ini("--collect-only"), "planned-only"),
     "selects-nothing": (ini("-k nothing"), "no-tests"),
     "selects-some": (ini("-k test_1"), "tests-removed"),
     "all-skipped": ({"test_a.py": TESTS + "pytestmark = pytest.mark.skip\n"}, "no-tests"),

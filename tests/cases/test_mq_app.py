@@ -143,3 +143,25 @@ def test_mq_03_a_change_that_is_landing_is_not_taken_out(world, town):
         assert ("landing", ("a",)) == (refused.value.refusal.rule, refused.value.refusal.holders)
     town().run()
     assert State.LANDED == town().job("a").state
+
+
+@pytest.mark.parametrize(("style", "commits"), [("merge", 1), ("squash", 2), ("rebase", 2)])
+def test_mq_02_the_landed_commits_say_what_for_and_which_proof_and_are_found_again(world, town, style, commits):
+    ready(world, town, "a", "b", policy=f"train: {{checks: ['true'], sign_off: none, style: {style}}}\n")
+    ports = town().ports
+    base = ports.repo.refresh()
+    rows = ports.store.landings()
+    assert {"a", "b"} == {row.slug for row in rows}
+    assert {world.git("rev-parse", "HEAD^{tree}", at=world.remote)} == {row.tree for row in rows}
+    start = world.git("rev-list", "--first-parent", "HEAD", at=world.remote).splitlines()[commits]
+    text = world.git("log", "--first-parent", "--format=%B", f"{start}..HEAD", at=world.remote)
+    for slug in "ab":
+        assert f"Do {slug}" in text
+        assert f"Interlock-Job: {town().job(slug).id}" in text
+        assert f"Interlock-Card: {slug}@" in text
+        assert style == "rebase" or f"Interlock-Evidence: {slug} " in text
+    assert ports.repo.landed_slugs(base.oid) >= {"a", "b"}
+    (evidence,) = {row.evidence for row in rows}
+    train = f"train:{rows[0].train}"
+    found = dict(ports.store.evidence(train))[evidence]
+    assert found.base_tree == world.git("rev-parse", f"{start}^{{tree}}", at=world.remote)

@@ -81,7 +81,7 @@ SKIPS = "import pytest\npytestmark = pytest.mark.skip\ndef test_a(): pass\ndef t
     [
         (f"pytest {QUIET} -k nope", "no-tests"),
         (f"pytest {QUIET} no_such_dir", "no-tests"),
-        (f"pytest {QUIET} --collect-only", "no-tests"),
+        (f"pytest {QUIET} --collect-only", "planned-only"),
         (f"pytest {QUIET} test_skips.py", "no-tests"),
         (f"pytest {QUIET} test_a.py::test_gone", "no-tests"),
         (f"pytest {QUIET} broken.py", "tests-failed"),
@@ -121,12 +121,12 @@ ENDED = "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pa
 @pytest.mark.parametrize(
     ("files", "options", "rule"),
     [
-        ({}, "--setup-plan", "bad-report"),
-        ({}, "--setup-only", "bad-report"),
-        ({"pytest.ini": "[pytest]\naddopts = --setup-plan\n"}, "", "bad-report"),
-        ({"conftest.py": PLANNED.format("setuponly")}, "", "bad-report"),
-        ({"conftest.py": AFTER_ONE, "test_0.py": "def test_ok(): pass\n"}, "", "bad-report"),
-        ({"test_a.py": ENDED}, "", "bad-report"),
+        ({}, "--setup-plan", "planned-only"),
+        ({}, "--setup-only", "planned-only"),
+        ({"pytest.ini": "[pytest]\naddopts = --setup-plan\n"}, "", "planned-only"),
+        ({"conftest.py": PLANNED.format("setuponly")}, "", "planned-only"),
+        ({"conftest.py": AFTER_ONE, "test_0.py": "def test_ok(): pass\n"}, "", "planned-only"),
+        ({"test_a.py": ENDED}, "", "planned-only"),
         ({"test_0.py": "def test_ok(): pass\n", "test_a.py": ENDED}, "", "report-conflict"),
     ],
 )

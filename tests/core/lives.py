@@ -19,6 +19,7 @@ DATA: dict[str, dict[str, Any]] = {
     "job.round": {"hypothesis": "The gate failed with seed 7."},
     "job.landed": {"landed_commit": "c1"},
     "job.abandoned": {"reason": "Not needed."},
+    "job.reverted": {"by": "j-revert-a", "commit": "c2"},
 }
 
 
@@ -61,6 +62,15 @@ WAY: dict[State, tuple[str, ...]] = {
         "job.landed",
     ),
     State.ABANDONED: ("job.abandoned",),
+    State.REVERTED: (
+        "job.isolated",
+        "attempt.started",
+        "attempt.worked",
+        "job.verified",
+        "job.published",
+        "job.landed",
+        "job.reverted",
+    ),
 }
 """The straight way from admission to each state."""
 

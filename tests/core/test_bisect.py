@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from interlock.core.merge.bisect import Green, Guilty, Probe, RedBase, bisect
 
 
-def search(members, is_green, *, alone=()):
+def search(members, is_green, *, alone=(), **predicted):
     """Run a bisection to its end; gives the answer and the sets that were tested beside those known green alone."""
     results: dict[tuple[str, ...], bool] = {(member,): True for member in alone}
     asked = []
-    while isinstance(answer := bisect(members, results), Probe):
+    while isinstance(answer := bisect(members, results, **predicted), Probe):
         assert answer.members not in results, "a set is never asked for twice"
         asked.append(answer.members)
         results[answer.members] = is_green(set(answer.members))
@@ -92,3 +92,44 @@ def test_three_known_green_alone_and_in_pairs_are_all_named():
     members = list("abcd")
     answer, _ = search(members, lambda chosen: not {"a", "b", "d"} <= chosen, alone=members)
     assert Guilty("d", ("a", "b")) == answer
+
+
+@given(size=st.integers(2, 9), data=st.data())
+def test_the_named_set_is_minimal_however_large(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    group = sorted(data.draw(st.sets(st.sampled_from(members), min_size=1, max_size=4)))
+    answer, asked = search(members, lambda chosen: not set(group) <= chosen)
+    assert Guilty(group[-1], tuple(group[:-1])) == answer
+    assert len(asked) <= (len(group) + 1) * (size.bit_length() + 1) + 2
+
+
+# ---------------------------------------------------------------- predicted pairs
+@given(size=st.integers(2, 20), data=st.data())
+def test_a_predicted_pair_is_asked_about_first(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    pair = sorted(data.draw(st.sets(st.sampled_from(members), min_size=2, max_size=2)))
+    answer, asked = search(members, lambda chosen: not set(pair) <= chosen, suspects={frozenset(pair)})
+    assert Guilty(pair[1], (pair[0],)) == answer
+    assert len(asked) <= 2
+
+
+@given(size=st.integers(3, 12), data=st.data())
+def test_false_predictions_mislead_nobody(size, data):
+    members = [f"m{index:02}" for index in range(size)]
+    couples = [frozenset(two) for two in combinations(members, 2)]
+    suspects = data.draw(st.frozensets(st.sampled_from(couples), max_size=4))
+    culprit = data.draw(st.sampled_from(members))
+    answer, _ = search(members, lambda chosen: culprit not in chosen, suspects=suspects)
+    assert isinstance(answer, Guilty)
+    assert culprit in {answer.member, *answer.partners}
+    assert set(answer.partners) <= set(members[: members.index(answer.member)])
+
+
+def test_independent_pairs_are_weighed_only_where_no_other_is_possible():
+    members = list("abcde")
+    apart = {frozenset(two) for two in combinations(members, 2)} - {frozenset("be")}
+    answer, asked = search(members, lambda chosen: not {"b", "e"} <= chosen, alone=members, independent=apart)
+    assert Guilty("e", ("b",)) == answer
+    assert len(asked) == 2
+    answer, _ = search(members, lambda chosen: not {"a", "c"} <= chosen, alone=members, independent=apart)
+    assert Guilty("c", ("a",)) == answer

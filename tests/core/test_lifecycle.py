@@ -38,6 +38,7 @@ LEGAL: dict[str, tuple[str, str]] = {
     "job.verify-again": ("waiting verified ready", "worked"),
     "job.landed": ("ready", "landed"),
     "job.abandoned": ("admitted isolated running worked verified ready waiting", "abandoned"),
+    "job.reverted": ("landed", "reverted"),
     "job.note": (" ".join(State), ""),
 }
 
@@ -72,10 +73,10 @@ def test_an_unknown_kind_is_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))
-def test_nothing_but_a_note_follows_an_end(state: State) -> None:
+def test_nothing_but_a_note_follows_an_end_and_a_revert_what_landed(state: State) -> None:
     job = job_in(state)
     for kind in TRANSITIONS:
-        if kind != "job.note":
+        if kind != "job.note" and (kind, state) != ("job.reverted", State.LANDED):
             with pytest.raises(IllegalTransition):
                 apply(job, event(job.id, kind))
     assert apply(job, event(job.id, "job.note")).state is state

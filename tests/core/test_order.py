@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.core.lives import job_in
 
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.merge.order import train_order
+from interlock.core.merge.order import AGE, queue_order, train_order
+from interlock.core.merge.queue import Waiting
 
 
 def ready(slug: str, age: int, **parts: str) -> Job:
@@ -66,3 +67,44 @@ def test_order_for_any_input(
     whole = slugs(train_order(jobs, landed, needs))
     for slug in ages.keys() - set(whole):
         assert not set(needs[slug]) <= landed | set(whole), "Nobody is left behind who could land."
+
+
+# ---------------------------------------------------------------- ageing
+def test_the_first_approval_counts_and_not_the_admission() -> None:
+    jobs = [ready("a", 1), ready("b", 2)]
+    assert slugs(train_order(jobs, frozenset(), {}, approved={jobs[0].id: 9.0, jobs[1].id: 5.0})) == ["b", "a"]
+
+
+def test_priority_overtakes_what_came_within_its_hours_and_nothing_that_waited_longer() -> None:
+    jobs = [ready("old", 0), ready("late", 3000), ready("later", 4000)]
+    urgent = {jobs[1].id: 1, jobs[2].id: 1}
+    assert slugs(train_order(jobs, frozenset(), {}, priority=urgent)) == ["late", "old", "later"]
+
+
+def test_a_member_that_needs_somebody_who_is_not_here_stands_behind_all_others() -> None:
+    members = [Waiting(job="a", since=1, after=frozenset({"x"})), Waiting(job="b", since=2)]
+    assert [each.job for each in queue_order(members)] == ["b", "a"]
+
+
+@given(
+    st.dictionaries(names, st.floats(0, 20_000), min_size=1),
+    st.dictionaries(names, st.integers(-3, 3)),
+    st.dictionaries(names, st.frozensets(names, max_size=2)),
+)
+def test_members_stand_behind_what_they_need_and_nobody_waits_for_ever(
+    since: dict[str, float], priority: dict[str, int], needs: dict[str, frozenset[str]]
+) -> None:
+    members = [Waiting(job=job, since=at, after=needs.get(job, frozenset())) for job, at in since.items()]
+    order = queue_order(members, priority)
+    assert sorted(each.job for each in order) == sorted(since)
+    assert order == queue_order(list(reversed(members)), priority)
+    before: set[str] = set()
+    able = []
+    for each in order:
+        able += [each] if each.after <= before else []
+        before.add(each.job)
+    needed = {job for each in members for job in each.after}
+    for place, one in enumerate(able):
+        for other in able[place + 1 :]:
+            if not other.after and one.job not in needed:
+                assert one.since - other.since <= AGE * (priority.get(one.job, 0) - priority.get(other.job, 0)) + 1e-6

@@ -11,11 +11,14 @@ from tests.core.lives import admitted, event, job_in
 
 from interlock.core.agent import loops
 from interlock.core.contract.loop import Loop, LoopGate
+from interlock.core.contract.policy import Train
 from interlock.core.job.events import Event
-from interlock.core.job.lifecycle import Job, State, fold
-from interlock.core.merge.order import train_order
-from interlock.core.merge.train import Member, departed, fold_train
-from interlock.core.plan import Action, Snapshot, plan, subject_of
+from interlock.core.job.lifecycle import Job, State, Waiting, fold
+from interlock.core.merge.queue import Land, Out, RedBase, Set, Test
+from interlock.core.merge.speculation import decide
+from interlock.core.merge.standing import due, present, queue_of
+from interlock.core.merge.train import Member, TrainState, departed, fold_train
+from interlock.core.plan import Action, Snapshot, joining, opening, plan, run_of, subject_of
 
 BASE: dict[str, Any] = {"base": "b1", "candidate": "c1", "tree": "t1", "diff": "d1", "evidence": 1, "runs": 1}
 LOOP = Loop(gate=LoopGate(kind="reproduce", run="x"), rounds=3)
@@ -29,7 +32,9 @@ class World:
 
     needs: dict[str, tuple[str, ...]]
     agents: int
-    batch: int
+    policy: Train
+    owners: dict[str, str | None]
+    bad: frozenset[Set]
     draw: st.DrawFn
     jobs: dict[str, list[Event]] = field(default_factory=dict)
     trains: list[list[Event]] = field(default_factory=list)
@@ -37,17 +42,23 @@ class World:
     def snapshot(self) -> Snapshot:
         jobs = tuple(fold(history) for history in self.jobs.values())
         trains = [fold_train(history) for history in self.trains]
+        open_jobs = tuple(job for job in jobs if job.state not in (State.LANDED, State.ABANDONED))
         return Snapshot(
-            jobs=jobs,
-            train=next((train for train in trains if train.phase not in ("landed", "dissolved")), None),
+            jobs=open_jobs,
+            trains=tuple(train for train in trains if train.open),
             next_train=len(trains) + 1,
             landed_slugs=frozenset(job.slug for job in jobs if job.state is State.LANDED),
             depends_on=self.needs,
+            owners={job.id: self.owners[job.id] for job in jobs if job.state is State.READY},
+            policy=self.policy,
             parallel_agents=self.agents,
         )
 
+    def train(self, number: int) -> TrainState:
+        return fold_train(self.trains[number - 1])
+
     def write(self, subject: str, kind: str, attempt: int = 0, actor: str = "interlock", **data: object) -> None:
-        history = self.trains[-1] if subject.startswith("train:") else self.jobs[subject]
+        history = self.trains[int(subject[6:]) - 1] if subject.startswith("train:") else self.jobs[subject]
         history.append(event(subject, kind, attempt=attempt, actor=actor, **data))
 
     def carry_out(self, action: Action) -> None:
@@ -66,7 +77,12 @@ class World:
             case "train-open":
                 self.open(action)
             case "train-test":
-                self.test(action)
+                self.advance(action)
+            case "train-run":
+                number, base, jobs = run_of(action.subject)
+                now = present(self.train(number), base, jobs)
+                if now is not None:
+                    self.run(self.train(number), now)
             case "train-land":
                 self.land(action)
 
@@ -101,30 +117,87 @@ class World:
         kind = self.choose(*outcomes[: 3 if job.interruptions >= MOST_TROUBLE else 4])
         self.write(job.id, kind, action.number)
 
+    def member(self, job: Job) -> dict[str, Any]:
+        solo = job.slug == "s3"
+        return Member(job=job.id, slug=job.slug, head=job.head or "", owner=self.owners[job.id], solo=solo).as_json()
+
     def open(self, action: Action) -> None:
-        seen = self.snapshot()
-        order = train_order(seen.jobs, seen.landed_slugs, seen.depends_on, limit=self.batch)
+        order = opening(self.snapshot())
         assert order, "A train is opened only for somebody."
-        members = [Member(job=job.id, slug=job.slug, head="h1", owner="@ana").as_json() for job in order]
+        assert len({self.owners[job.id] for job in order}) == 1, "Nobody waits for another's owner."
+        members = [self.member(job) for job in order]
         self.trains.append([event(action.subject, "train.opened", base="b1", members=members)])
 
-    def test(self, action: Action) -> None:
-        train = fold_train(self.trains[-1])
-        if self.choose("green", "green", "red") == "green":
-            self.write(action.subject, "train.tested", **BASE)
-            self.write(action.subject, "train.signed", actor="@ana", diff="d1")
+    def advance(self, action: Action) -> None:
+        """What the app does with a train in test: who is not ready leaves, others join, and one move is carried out."""
+        seen = self.snapshot()
+        train = self.train(action.number)
+        if gone := departed(train, seen.jobs):
+            self.write(action.subject, "train.left", jobs=[member.job for member in gone])
             return
-        guilty = self.choose(*(member.job for member in train.members))
-        self.write(guilty, "job.waits")
-        self.write(action.subject, "train.left", jobs=[guilty])
+        if fresh := joining(seen, train):
+            self.write(action.subject, "train.joined", members=[self.member(job) for job in fresh])
+            return
+        match due(train, decide(queue_of(train, seen.jobs, seen.depends_on, seen.policy, frozenset()))):
+            case Test(members=jobs):
+                self.run(train, jobs)
+            case Land(members=jobs):
+                self.seal(train, jobs)
+            case Out(member=job):
+                self.write(job, "job.waits", rule="red-alone", what="It is red.")
+                self.write(action.subject, "train.left", jobs=[job])
+            case RedBase():
+                for member in train.members:
+                    self.write(member.job, "job.waits", rule="red-base", what="The base is red.")
+                self.write(action.subject, "train.dissolved")
+
+    def run(self, train: TrainState, jobs: Set) -> None:
+        """A run tells the truth but for a flake now and then, and a base that fails never."""
+        truth = not any(set(each) <= set(jobs) for each in self.bad)
+        green = truth and (not jobs or self.choose("so", "so", "so", "flaky") == "so")
+        data: dict[str, Any] = {
+            "commit": f"c{len(self.trains[train.number - 1])}",
+            "tree": "+".join(jobs),
+            "diff": "d",
+            "evidence": 1,
+        }
+        self.write(f"train:{train.number}", "train.ran", members=list(jobs), green=green, base=train.base, **data)
+
+    def seal(self, train: TrainState, jobs: Set) -> None:
+        run = train.last_of(jobs)
+        assert run is not None, "Only what ran is sealed."
+        assert run.green, "Only what is green is sealed."
+        assert not any(set(each) <= set(jobs) for each in self.bad), "Nothing red is ever sealed."
+        slugs = [member.slug for member in train.members if member.job in jobs]
+        landed = self.snapshot().landed_slugs
+        assert all(set(self.needs.get(slug, ())) <= landed | set(slugs) for slug in slugs), (
+            "What it needs lands before."
+        )
+        assert len(jobs) == 1 or "j-s3" not in jobs, "A solo change is by itself."
+        rest = [member.job for member in train.members if member.job not in jobs]
+        if self.owners[jobs[0]] and rest:
+            self.write(f"train:{train.number}", "train.left", jobs=rest)
+            return
+        data: dict[str, Any] = {
+            "base": run.base,
+            "candidate": run.commit,
+            "tree": run.tree,
+            "diff": run.diff,
+            "evidence": 1,
+        }
+        self.write(f"train:{train.number}", "train.tested", lands=list(jobs), **data)
+        if owner := self.owners[jobs[0]]:
+            self.write(f"train:{train.number}", "train.signed", actor=owner, diff=run.diff)
 
     def land(self, action: Action) -> None:
-        train = fold_train(self.trains[-1])
+        train = self.train(action.number)
+        assert train.phase == "signed"
         if train.rebuilds < MOST_TROUBLE and self.choose("moved", "landed", "landed") == "moved":
-            self.write(action.subject, "train.rebuild", base="b2")
+            self.write(action.subject, "train.rebuild", base=f"m{train.rev}")
             return
-        self.write(action.subject, "train.landed", landed=[])
-        for member in train.members:
+        landing = train.landing
+        self.write(action.subject, "train.landed", landed=[{"job": member.job} for member in landing])
+        for member in landing:
             self.write(member.job, "job.landed")
 
     def choose(self, *options: str) -> str:
@@ -139,7 +212,15 @@ def worlds(draw: st.DrawFn) -> World:
         for place, slug in enumerate(slugs)
         if place
     }
-    world = World(needs=needs, agents=draw(st.integers(1, 4)), batch=draw(st.integers(1, 4)), draw=draw)
+    policy = Train(batch=draw(st.integers(1, 4)), slots=draw(st.integers(1, 3)), window=draw(st.integers(1, 6)))
+    owners = {f"j-{slug}": draw(st.sampled_from(["@ana", "@ben", None, None])) for slug in slugs}
+    ids = list(owners)
+    bad = (
+        draw(st.frozensets(st.lists(st.sampled_from(ids), min_size=1, max_size=2, unique=True).map(tuple), max_size=2))
+        if ids
+        else frozenset()
+    )
+    world = World(needs=needs, agents=draw(st.integers(1, 4)), policy=policy, owners=owners, bad=bad, draw=draw)
     for place, slug in enumerate(slugs, 1):
         card = LOOPING if draw(st.booleans()) else {"slug": slug}
         world.jobs[f"j-{slug}"] = [admitted(slug, slot=place, card=card)]
@@ -163,13 +244,13 @@ def check(seen: Snapshot) -> tuple[Action, ...]:
 def test_every_simulated_life_comes_to_an_end_without_ever_being_over(data: st.DataObject) -> None:
     world = data.draw(worlds())
     world.draw = data.draw  # type: ignore[assignment]
-    left = 40 * len(world.jobs) + 5
+    left = 80 * len(world.jobs) + 5
     while actions := check(world.snapshot()):
         left -= 1
         assert left > 0, "It does not end."
         world.carry_out(data.draw(st.sampled_from(actions)))
     end = world.snapshot()
-    assert all(job.state in (State.LANDED, State.WAITING, State.READY) for job in end.jobs)
+    assert all(job.state in (State.WAITING, State.READY) for job in end.jobs)
     for job in end.jobs:
         if job.state is State.READY:
             assert not set(world.needs[job.slug]) <= end.landed_slugs, "Nobody who could land is left standing."
@@ -217,19 +298,36 @@ def test_nothing_is_due_for_who_waits_or_has_ended() -> None:
     assert check(Snapshot(jobs=jobs)) == ()
 
 
-def test_a_tested_train_waits_for_its_owners_and_opens_no_second_one() -> None:
+def test_a_tested_train_waits_for_its_owners_and_holds_up_nobody_else() -> None:
     job = job_in(State.READY)
     member = Member(job=job.id, slug=job.slug, head="h1", owner="@ana").as_json()
     history = [event("train:1", "train.opened", base="b1", members=[member]), event("train:1", "train.tested", **BASE)]
-    assert check(Snapshot(jobs=(job,), train=fold_train(history), next_train=2)) == ()
+    owners = {job.id: "@ana", "j-late": "@ben"}
+    alone = Snapshot(jobs=(job,), trains=(fold_train(history),), next_train=2, owners=owners)
+    assert check(alone) == ()
+    (action,) = check(replace(alone, jobs=(job, job_in(State.READY, "late"))))
+    assert action.id == "train-open:2", "A further train is opened for who needs another's sign-off."
     history.append(event("train:1", "train.signed", actor="@ana", diff="d1"))
-    (action,) = check(Snapshot(jobs=(job,), train=fold_train(history), next_train=2))
+    (action,) = check(replace(alone, trains=(fold_train(history),)))
     assert (action.kind, action.id, action.subject, action.number) == ("train-land", "train-land:1:3", "train:1", 1)
+
+
+def test_what_is_not_what_was_tested_stops_every_train() -> None:
+    odd = job_in(State.READY, "odd")
+    odd = replace(odd, state=State.WAITING, waiting=Waiting(rule="landed-otherwise", what="It differs.", ask="Look."))
+    late = job_in(State.READY, "late")
+    seen = Snapshot(jobs=(odd, late), owners={late.id: None})
+    assert check(seen) == ()
+    assert [action.id for action in check(replace(seen, jobs=(late,)))] == ["train-open:1"]
+
+
+def test_a_change_whose_class_is_gone_opens_no_train() -> None:
+    assert check(Snapshot(jobs=(job_in(State.READY),), owners={})) == ()
 
 
 def test_an_id_says_whom_its_action_is_about() -> None:
     jobs = tuple(job_in(state, state.value) for state in (State.ADMITTED, State.ISOLATED, State.WORKED, State.READY))
-    actions = check(Snapshot(jobs=jobs))
+    actions = check(Snapshot(jobs=jobs, owners={job.id: None for job in jobs}))
     assert {action.kind for action in actions} == {"isolate", "attempt", "verify", "train-open"}
     assert [subject_of(action.id) for action in actions] == [action.subject for action in actions]
 
@@ -241,9 +339,9 @@ def test_a_tested_train_is_looked_at_again_once_a_member_is_closed_held_or_at_an
     train = fold_train(
         [event("train:1", "train.opened", base="b1", members=members), event("train:1", "train.tested", **BASE)]
     )
-    assert check(Snapshot(jobs=jobs, train=train, next_train=2)) == ()
+    assert check(Snapshot(jobs=jobs, trains=(train,), next_train=2)) == ()
     gone = ((), (job_in(State.ABANDONED, "b"),), (replace(jobs[1], held="later"),), (replace(jobs[1], head="h2"),))
     for left in gone:
-        (action,) = check(Snapshot(jobs=(jobs[0], *left), train=train, next_train=2))
+        (action,) = check(Snapshot(jobs=(jobs[0], *left), trains=(train,), next_train=2))
         assert (action.kind, action.id) == ("train-test", "train-test:1:2")
         assert [member.slug for member in departed(train, (jobs[0], *left))] == ["b"]

@@ -188,7 +188,6 @@ def test_a_bracket_that_means_two_things_is_refused_with_its_escape() -> None:
     [
         ({"variants": 2}, "variants"),
         ({"risk": "high"}, "risk"),
-        ({"reproduces": "tests/x.py::test_y"}, "reproduces"),
         ({"acceptance": ("PAY-12.3",)}, "acceptance"),
         ({"needs": Needs(ports=11)}, "needs.ports"),
     ],

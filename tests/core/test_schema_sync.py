@@ -7,11 +7,14 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from interlock.adapters.files import agents, around, cards, classes, loop, policy, routes, shared
 from interlock.adapters.files.later import LATER
+from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
+from interlock.core.job.statement import statement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,3 +62,41 @@ def test_the_schemas_name_the_keys_that_the_readers_take() -> None:
     assert set(made["$defs"]["Rules"]["properties"]) == set(agents._RULES)
     assert set(made["$defs"]["Route"]["properties"]) == set(routes._ROUTE)
     assert set(made["$defs"]["Spend"]["properties"]) == set(shared.SPEND)
+
+
+def test_the_schema_of_evidence_names_what_a_statement_says() -> None:
+    schema = json.loads((ROOT / "schema" / "evidence.json").read_text("utf-8"))
+    run = CheckRun(run="true", exit_code=0, seconds=0.0, log="l", tail="", report=TestReport(cases={"t": "passed"}))
+    row = Evidence(
+        subject="j",
+        attempt=1,
+        commit="c",
+        tree="t",
+        base="b",
+        card_oid="o",
+        policy_digest="p",
+        place="fresh",
+        level="sealed",
+        same_user=False,
+        verdicts=(Verdict(run=run, state="passed"),),
+    )
+    made = statement(row, number=1, at=1.0, record="r")
+    del made["predicate"]["configuration"], schema["properties"]["predicate"]["properties"]["configuration"]
+    assert _named(schema) == _said(made)
+
+
+def _named(schema: Any) -> Any:
+    """The keys of a schema, and what stands below each."""
+    if "anyOf" in schema:
+        return _named(schema["anyOf"][-1])
+    if schema.get("properties"):
+        return {name: _named(part) for name, part in schema["properties"].items()}
+    return _named(schema["items"]) if schema.get("items") else None
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _said(part) for name, part in value.items()} or None
+    if isinstance(value, list):
+        return _said(value[0]) if value else None
+    return None

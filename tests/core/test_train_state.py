@@ -85,3 +85,102 @@ def test_its_ends() -> None:
 def test_its_revision_counts_its_events(count: int) -> None:
     history = (opened("a", "b"), green(), of("signed", "@ana", diff="d1"), of("left", jobs=["j-b"]))
     assert train(*history[:count]).rev == count
+
+
+# ---------------------------------------------------------------- runs, and what lands of a train
+def ran(*slugs: str, green: bool = True, base: str = "b1", tree: str = "", **data: Any) -> Event:
+    jobs = [f"j-{slug}" for slug in slugs]
+    shape: dict[str, Any] = {
+        "commit": f"c-{'-'.join(slugs)}",
+        "tree": tree or "-".join(slugs),
+        "diff": "d",
+        "evidence": 9,
+        "runs": 1,
+    }
+    return of("ran", members=jobs, green=green, base=base, **shape | data)
+
+
+def sealed(*slugs: str) -> Event:
+    return green("d", candidate=f"c-{'-'.join(slugs)}", lands=[f"j-{slug}" for slug in slugs], runs=0)
+
+
+def landed(*slugs: str) -> Event:
+    return of("landed", landed=[{"slug": slug, "job": f"j-{slug}"} for slug in slugs])
+
+
+def test_what_is_left_of_a_train_goes_on_upon_what_landed_with_the_runs_that_stood_on_it() -> None:
+    found = train(
+        opened("d", "a", "b", "c"),
+        ran("d"),
+        ran("d", "a"),
+        ran("d", "a", "b", green=False),
+        ran("b", green=False),
+        sealed("d", "a"),
+        of("signed", "@ana", diff="d"),
+    )
+    assert (found.phase, [member.slug for member in found.landing]) == ("signed", ["d", "a"])
+    assert found.unsigned == (), "Nobody signs for who does not land with it."
+    after = train(*HISTORY)
+    assert (after.phase, after.base, [member.slug for member in after.members]) == ("testing", "c-d-a", ["b", "c"])
+    assert [(run.members, run.green, run.under) for run in after.ran] == [
+        ((), True, ("j-d", "j-a")),
+        (("j-b",), False, ("j-d", "j-a")),
+    ]
+    assert (after.lands, after.past) == ((), (("b1", ("j-d", "j-a")),))
+
+
+HISTORY = (
+    opened("d", "a", "b", "c"),
+    ran("d"),
+    ran("d", "a"),
+    ran("d", "a", "b", green=False),
+    ran("b", green=False),
+    sealed("d", "a"),
+    of("signed", "@ana", diff="d"),
+    landed("d", "a"),
+)
+
+
+def test_a_run_that_began_before_others_landed_counts_only_when_it_stood_on_them() -> None:
+    after = train(*HISTORY, ran("d", "a", "b", "c", base="b1"), ran("b", "c", base="b1"), ran("c", base="c-d-a"))
+    assert [run.members for run in after.ran[2:]] == [("j-b", "j-c"), ("j-c",)]
+    assert all(run.base == "c-d-a" for run in after.ran)
+    moved = train(*HISTORY, of("rebuild", base="elsewhere"), ran("d", "a", "b", base="b1"))
+    assert (moved.ran, moved.past) == ((), ())
+
+
+def test_who_leaves_takes_along_each_run_that_holds_it() -> None:
+    found = train(opened("a", "b"), ran("a"), ran("a", "b", green=False), of("left", jobs=["j-b"]))
+    assert [run.members for run in found.ran] == [("j-a",)]
+
+
+def test_who_joins_stands_at_the_end_and_once() -> None:
+    late = Member(job="j-c", slug="c", head="h", owner="@ana").as_json()
+    found = train(opened("a"), of("joined", members=[late]), of("joined", members=[late]))
+    assert [member.slug for member in found.members] == ["a", "c"]
+
+
+def test_a_run_that_began_is_under_way_until_it_ended() -> None:
+    begun = of("runs", members=["j-a"], base="b1")
+    assert [run.members for run in train(opened("a"), begun, begun).running] == [("j-a",)]
+    assert train(opened("a"), begun, ran("a", seconds=3.0)).running == ()
+    assert train(opened("a"), begun, ran("a", seconds=3.0)).times == (3.0,)
+    clash = of("clash", members=["j-a"], tried=["j-a"], paths=["x"], base="b1")
+    assert train(opened("a"), begun, clash).running == ()
+    assert train(opened("a"), begun, clash).clashes == ((("j-a",), ("x",)),)
+
+
+def test_red_and_green_on_the_same_tree_is_a_flake_and_told_once() -> None:
+    found = train(
+        opened("d"),
+        ran("d", green=False, failed=["t"]),
+        ran("d", flaky=["t"]),
+        green("d", lands=["j-d"], flaked=[["j-d"]]),
+    )
+    assert [(flake["members"], flake["tests"]) for flake in found.flakes] == [(["j-d"], ["t"])]
+
+
+def test_a_sign_off_that_is_taken_back_is_asked_again() -> None:
+    found = train(opened("a"), green(), of("signed", "@ana", diff="d1"))
+    assert (found.phase, found.waited) == ("signed", True)
+    assert train(opened("a"), green(), of("signed", "@ana", diff="d1"), of("unsigned", "@ana")).unsigned == ("@ana",)

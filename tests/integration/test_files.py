@@ -126,7 +126,7 @@ def test_every_key_of_a_card_is_read() -> None:
     assert card.needs == Needs(
         ports=10, database="app", browser=("customer",), services=("web",), network=("registry.example",)
     )
-    assert (card.acceptance, card.depends_on, card.reproduces) == (("PAY-12.3",), ("pay-api",), "tests/x.py::test_y")
+    assert (card.acceptance, card.depends_on, card.reproduces) == (("PAY-12.3",), ("pay-api",), ("tests/x.py::test_y",))
     assert (card.variants, card.risk, card.isolation) == (1, "normal", "worktree")
 
 
@@ -350,11 +350,25 @@ def test_a_policy_is_read_and_its_classes_lie_over_the_built_in_ones() -> None:
     names = [each.name for each in found.classes]
     assert names == [*(each.name for each in DEFAULT_CLASSES), "docs"]
     migration = found.find_class("migration")
-    assert migration == TaskClass(name="migration", kind="serial", paths=("db/**",))
+    assert migration == TaskClass(name="migration", kind="serial", paths=("db/**",), solo=True)
     assert found.train == Train(checks=(Check(run="uv run pytest -q"),), sign_off="none")
     assert found.databases == (Database(name="app", use="sqlite", baseline="dev.sqlite3"),)
     assert (found.review_wip, found.parallel_agents, found.environment) == (6, 4, ("JAVA_HOME",))
     assert found.protected_paths == ("docs/product/**", "tasks/**", "interlock.yaml")
+
+
+def test_how_the_train_works_is_read_with_its_slots_and_style() -> None:
+    text = (
+        "train: {checks: [make], slots: 4, batch: 3, window: 12, style: squash, retries: 2, stalled: 10m, rebuilds: 7}\n"
+        "classes: {vertical-slice: {solo: true}, migration: {solo: false}}\n"
+    )
+    found, problems = FILES.policy(text.encode(), "interlock.yaml")
+    assert problems == ()
+    train = found.train
+    assert (train.slots, train.batch, train.window, train.style) == (4, 3, 12, "squash")
+    assert (train.retries, train.stalled, train.rebuilds) == (2, 600.0, 7)
+    solo = {each.name for each in found.classes if each.solo}
+    assert solo == {"vertical-slice", "shared-contract", "dependency-upgrade", "cross-cutting"}
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "~\n"])
@@ -364,7 +378,7 @@ def test_without_a_policy_all_is_default(text: str) -> None:
 
 def test_what_is_wrong_with_a_policy_is_told_at_once() -> None:
     text = """\
-train: {slots: 2, checks: pytest}
+train: {slots: 0, style: octopus, checks: pytest}
 reveiw_wip: 3
 classes:
   vertical-slice: {agent: {use: acp}, isolation: sealed, budget: {usd: none}}
@@ -380,7 +394,8 @@ workspaces: /somewhere
 """
     _, problems = FILES.policy(text.encode(), "interlock.yaml")
     assert [(problem.kind, problem.where and problem.where.line) for problem in problems] == [
-        ("not-built", 1),
+        ("shape", 1),
+        ("shape", 1),
         ("shape", 1),
         ("unknown-key", 2),
         ("shape", 4),

@@ -9,10 +9,11 @@ from typing import Any, Final, Literal, get_args
 
 from interlock.core.agent.gateway import Unit, reached_from
 from interlock.core.agent.seen import Asked, Choice
+from interlock.core.gate.accepted import BY_NAME
 
 Kind = Literal["permission", "scope", "question", "budget", "test-plan", "loop", "approval", "sign-off", "stop"]
 
-WAIVABLE: Final = frozenset({"file-overlap", "tests-removed", "tests-skipped", "test-plan"})
+WAIVABLE: Final = BY_NAME | {"file-overlap", "test-plan"}
 NOTHING_TRIED: Final = frozenset({"api-auth", "api-quota", "api-rate", "api-overload", "api-network", "login"})
 """The model did not answer, so there is nothing that another hypothesis could be about."""
 
@@ -26,10 +27,21 @@ NEEDS_AN_ANSWER: Final = frozenset(
 )
 RESUMED: Final = frozenset(
     {"no-agent", "workspace-missing", "cancelled", "internal", "root", "sandbox", "secret", "database", "service"}
-    | {"browser", "no-full-check", "no-remote", "push-rejected", "base-moves", "red-base", "rules-size", "template"}
+    | {
+        "browser",
+        "landed-otherwise",
+        "no-full-check",
+        "no-remote",
+        "push-rejected",
+        "base-moves",
+        "red-base",
+        "rules-size",
+        "template",
+    }
     | {"leaked", "git", "signing", "locked"}
     | NOTHING_TRIED
 )
+MET_ANOTHER: Final = frozenset({"text-conflict", "red-together", "resolution"})
 JUDGED_AGAIN: Final = frozenset(
     {"outside", "read-only", "prohibited", "protected", "symlink", "submodule", "card-changed"}
 )
@@ -172,7 +184,12 @@ def _stop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
     if rule in JUDGED_AGAIN:
         again = Option(label="judge again, once the card is changed", command=f"interlock decide {slug} --again")
         return (again, _retry(slug))
-    return (_retry(slug),)
+    return (_resolve(slug), _retry(slug)) if rule in MET_ANOTHER else (_retry(slug),)
+
+
+def _resolve(slug: str) -> Option:
+    label = "have a fresh run bring it together with the change that landed, by both cards and plans"
+    return Option(label=label, command=f"interlock resolve {slug}")
 
 
 def _retry(slug: str) -> Option:

@@ -155,7 +155,11 @@ def _commit(ports: Ports, job: Job, number: int) -> Work:
         "Interlock-Attempt": str(number),
         "Interlock-Class": job.class_name,
     }
-    message = f"{card.subject}\n\n" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
+    body = ""
+    if job.reverts:
+        trailers["Interlock-Reverts"] = f"{job.reverts['slug']}@{job.reverts['commit'][:12]}"
+        body = f"This reverts commit {job.reverts['commit']}.\n\n"
+    message = f"{card.subject}\n\n{body}" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
     return ports.repo.commit_work(
         place_of(job),
         parent=job.base,

@@ -2,32 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interlock.app.base import View
+from interlock.app.leaving import dissolve, leave, make_wait, record, without_departed
+from interlock.app.naming import words_of
 from interlock.app.together import check_together
-from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Verdict
-from interlock.core.job.lifecycle import State
-from interlock.core.merge.train import Member, TrainState, departed
-from interlock.ports import Merged, Ports, TextConflict
+from interlock.core.merge.queue import Out, next_window
+from interlock.core.merge.train import Member, TrainState
+from interlock.ports import Merged, Ports
+
+__all__ = ["accusation", "dissolve", "landed_partners", "leave", "make_wait", "put_out", "record", "without_departed"]
 
 
-def conflict(ports: Ports, train: TrainState, members: dict[str, Member], clash: TextConflict) -> None:
-    """Put a member that does not merge out of the train, with the paths that clash."""
-    member = next(member for member in members.values() if member.head == clash.head)
-    before = [other.slug for other in members.values() if other.job != member.job]
+def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[str, Any]:
+    """Why a member leaves, as data that stays true when what it is red with has landed and the base is another one.
+
+    Of one that is red alone, ``landed`` are those that it is red with although they landed before: it is green without them.
+    """
+    alone = move.rule != "text-conflict" and not move.partners
+    reds = [run for run in train.ran if run.members == move.seen and not run.green]
+    pairs = [pair for pair in train.suspects if {pair["a"], pair["b"]} == {move.member, *move.partners}]
+    return {
+        "job": move.member,
+        "partners": list(move.partners),
+        "rule": move.rule,
+        "landed": landed_partners(ports, view, train, move.member) if alone else [],
+        "paths": list(next((paths for members, paths in train.clashes if members == move.seen), ())),
+        "commit": reds[-1].commit if reds else "",
+        "evidence": reds[-1].evidence if reds else 0,
+        "times": len(reds),
+        "green_alone": move.member in train.alone or any(r.green and r.members == (move.member,) for r in train.ran),
+        "suspects": [dict(pair) for pair in pairs],
+    }
+
+
+def put_out(ports: Ports, view: View, train: TrainState, why: Mapping[str, Any]) -> None:
+    """Put a member out of the train, by an accusation."""
+    member = next((each for each in train.members if each.job == why["job"]), None)
+    if member is None:
+        return
+    window = next_window(train.window or view.policy.train.window, max(3, view.policy.train.slots), "failed")
+    names = [_slug(ports, partner) for partner in why["partners"]]
+    if why["rule"] == "text-conflict":
+        _conflict(ports, member, names, why["paths"])
+        leave(ports, train, [member], "text-conflict")
+        return
+    names = names or list(why["landed"])
+    _guilty(ports, train, member, why, names)
+    leave(ports, train, [member], "red-together" if names else "red-alone", window=window)
+
+
+def _slug(ports: Ports, job: str) -> str:
+    return ports.store.job(job).slug
+
+
+def _conflict(ports: Ports, member: Member, before: list[str], paths: Sequence[str]) -> None:
+    """Make a member that does not merge wait, with the paths that clash."""
+    behind = f"the default branch and what is before it ({', '.join(before)})" if before else "the default branch"
     make_wait(
         ports,
         member,
         "text-conflict",
-        f"The change does not merge with the default branch and what is before it: {', '.join(clash.paths)}.",
+        f"The change does not merge with {behind}: {', '.join(paths)}.",
         "Retry: the tree is brought onto the present default branch with the clash marked; or abandon the job.",
-        paths=list(clash.paths),
+        paths=list(paths),
         before=before,
+        partners=before,
     )
-    leave(ports, train, [member], "text-conflict")
 
 
 def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) -> list[str]:
@@ -45,64 +89,37 @@ def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) ->
     return since if verdicts and all(verdict.state == "passed" for verdict in verdicts) else []
 
 
-def guilty(
-    ports: Ports, train: TrainState, member: Member, names: list[str], verdicts: tuple[Verdict, ...], runs: int
-) -> None:
-    """Put the guilty member out of the train, with those it is red together with by name (none: red alone)."""
-    bad = next((verdict for verdict in verdicts if verdict.state != "passed"), None)
-    rule = "red-together" if names else "red-alone"
+def _guilty(ports: Ports, train: TrainState, member: Member, why: Mapping[str, Any], names: list[str]) -> None:
+    """Make the guilty member wait, with those it is red together with by name (none: red alone)."""
+    bad = _red(ports, train, why)
     what = (
-        f"Green alone, red together with {', '.join(names)}, which lands first."
+        f"{'Green alone, red' if why['green_alone'] or why['landed'] or len(names) == 1 else 'Red'} together with {', '.join(names)}, which {'land' if len(names) > 1 else 'lands'} first."
         if names
         else "The full suite fails with this change alone."
     )
-    failed = f" {bad.run.run}: {bad.what}" if bad else ""
+    pairs = [_by_slug(ports, pair) for pair in why["suspects"]]
+    told = [f"{words_of(pair)}." for pair in pairs]
+    failed = [f"{bad.run.run}: {bad.what}"] if bad else []
+    often = [f"It was red {why['times']} times."] if why["times"] > 1 else []
     make_wait(
         ports,
         member,
-        rule,
-        what + failed,
+        "red-together" if names else "red-alone",
+        " ".join([what, *told, *often, *failed]),
         "Retry: the tree is brought onto the default branch with the partner in it; or abandon the job.",
         partners=names,
+        suspects=pairs,
         tail=bad.run.tail if bad else "",
         check=bad.as_json() if bad else None,
     )
-    leave(ports, train, [member], rule, runs=runs)
 
 
-def make_wait(ports: Ports, member: Member, rule: str, what: str, ask: str, **detail: Any) -> None:
-    """Make a member's job wait for a person, unless it is no longer ready."""
-    job = ports.store.job(member.job)
-    if job.state is State.READY:
-        data = {"rule": rule, "what": what, "ask": ask, "detail": detail}
-        ports.store.record(NewEvent(subject=job.id, step=f"left-train:{job.rev}", kind="job.waits", data=data))
+def _by_slug(ports: Ports, pair: Mapping[str, Any]) -> dict[str, Any]:
+    return {**pair, "a": _slug(ports, pair["a"]), "b": _slug(ports, pair["b"])}
 
 
-def leave(ports: Ports, train: TrainState, members: Sequence[Member], why: str, *, runs: int = 0) -> None:
-    """Take members out; the rest of the train is tested again."""
-    data = {"jobs": [member.job for member in members], "why": why, "runs": runs}
-    record(ports, train, "left", "train.left", data)
-
-
-def without_departed(ports: Ports) -> None:
-    """Take members that are not ready any more out of a train that waits for sign-offs; the rest is tested anew.
-
-    Raises Stale when the train moved meanwhile; the next look decides anew.
-    """
-    train = ports.store.train()
-    if train is not None and train.phase == "tested" and (gone := departed(train, ports.store.jobs())):
-        leave(ports, train, gone, "changed")
-
-
-def dissolve(ports: Ports, train: TrainState, rule: str, what: str, ask: str) -> None:
-    """End the train without landing; every member waits for a person, or it would be opened again at once."""
-    for member in train.members:
-        make_wait(ports, member, rule, what, ask)
-    record(ports, train, "dissolve", "train.dissolved", {"rule": rule, "what": what})
-
-
-def record(ports: Ports, train: TrainState, step: str, kind: str, data: dict[str, Any]) -> None:
-    """Write an event of the train as it stands; a train that moved meanwhile refuses it."""
-    ports.store.record(
-        NewEvent(subject=f"train:{train.number}", step=f"{step}:{train.rev}", kind=kind, data=data), expect=train.rev
-    )
+def _red(ports: Ports, train: TrainState, why: Mapping[str, Any]) -> Verdict | None:
+    """The first verdict that is red in the run that an accusation is about."""
+    rows = ports.store.evidence(f"train:{train.number}", commit=why["commit"]) if why["commit"] else ()
+    verdicts = next((evidence.verdicts for number, evidence in rows if number == why["evidence"]), ())
+    return next((verdict for verdict in verdicts if verdict.state == "refused"), None)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Check, Needs, Report
+from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Needs
+from interlock.core.contract.check_json import check_from_json
 from interlock.core.contract.loop import from_json as loop_from_json
 
 
@@ -19,18 +20,15 @@ def to_json(card: Card) -> dict[str, Any]:
 def from_json(data: Mapping[str, Any]) -> Card:
     """The card that to_json wrote."""
     fresh = dict(data)
-    fresh["checks"] = tuple(_check(item) for item in data["checks"])
+    fresh["checks"] = tuple(check_from_json(item) for item in data["checks"])
     fresh["artifacts"] = tuple(Artifact(**item) for item in data["artifacts"])
     fresh["agent"] = AgentChoice(**data["agent"])
     fresh["budget"] = Budget(**data["budget"])
     fresh["needs"] = Needs(**{name: _tuple(value) for name, value in data["needs"].items()})
+    named = data.get("reproduces")  # one text, or nothing, in what an earlier version wrote
+    fresh["reproduces"] = [named] if isinstance(named, str) else named or ()
     fresh["loop"] = loop_from_json(data.get("loop"))
     return Card(**{name: _tuple(value) for name, value in fresh.items()})
-
-
-def _check(item: Mapping[str, Any]) -> Check:
-    report = item["report"]
-    return Check(**{**item, "report": Report(**report) if report else None})
 
 
 def _tuple(value: Any) -> Any:

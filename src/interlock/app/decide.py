@@ -5,6 +5,7 @@ Permissions of live agents and raised budgets are app.permit's and app.raising's
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -12,15 +13,16 @@ from interlock.app import phases, worth
 from interlock.app.approvals import give
 from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE, options_of
 from interlock.app.base import fresh_view, last_view
-from interlock.app.blame import without_departed
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.isolate import environment_of, isolation, place_of, write_environment
+from interlock.app.leaving import without_departed
 from interlock.app.raise_to import detail_of
 from interlock.app.rebase import onto_default_branch
 from interlock.app.verify import take_over_card
 from interlock.core.agent.gateway import reached_from
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
+from interlock.core.gate.accepted import BY_NAME, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused, Stale
@@ -71,6 +73,19 @@ def retry(
     return _again(ports, job, hypothesis.strip(), actor, judged=True, even_so=even_so, phase=phase)
 
 
+def resolve_with(ports: Ports, job: Job, other: Job, actor: str) -> Job:
+    """Another attempt, in a fresh context, that brings a job's work together with a change that landed (app.resolve).
+
+    Raises as ``retry`` does.
+    """
+    hypothesis = (
+        f"Keep the intent of {job.slug} and of {other.slug}, which landed as {(other.landed_commit or '')[:12]}."
+    )
+    _refuse_tried(ports, job, hypothesis)
+    resolving = {"job": other.id, "slug": other.slug, "alone": job.head}
+    return _again(ports, job, hypothesis, actor, judged=True, resolving=resolving)
+
+
 def _refuse_tried(ports: Ports, job: Job, text: str) -> None:
     """Refuse words that an attempt of the job was started with before, as a hypothesis or as an answer."""
     events = ports.store.events(job.id)
@@ -99,6 +114,7 @@ def _again(
     even_so: bool = False,
     phase: str | None = None,
     answer: str = "",
+    resolving: Mapping[str, Any] | None = None,
 ) -> Job:
     """Put the job back to its work with one more hypothesis; a retry is ``judged`` by what it costs, an answer is not."""
     refuse_alive(ports, job)
@@ -115,6 +131,8 @@ def _again(
         data["expected"] = found.as_json() | ({"even_so": found.fault()} if even_so else {})
     if job.waiting and job.waiting.rule in REBASE_FIRST:
         data |= onto_default_branch(ports, job)
+    if resolving:
+        data["resolving"] = {**resolving, "clashes": data.get("clashes", [])}
     ports.store.record(NewEvent(subject=job.id, step=f"retry:{job.rev}", kind="job.retry", actor=actor, data=data))
     return ports.store.job(job.id)
 
@@ -165,8 +183,19 @@ def accept(ports: Ports, slug: str, actor: str) -> Job:
     if rule == "test-plan":
         return _accept_test_plan(ports, job, actor)
     checks = job.waiting.detail.get("checks", ()) if job.waiting else ()
-    tests = sorted({test for check in checks if check["rule"] == rule for test in check["named"]})
+    tests = sorted({named(rule, test) for check in checks if check["rule"] == rule for test in check["named"]})
+    if rule in BY_NAME and not tests:
+        raise Refused(_names_nothing(job, rule))
     return _verify_again(ports, job, actor, waive=rule, tests=tests)
+
+
+def _names_nothing(job: Job, rule: str) -> Refusal:
+    return Refusal(
+        rule=rule,
+        what=f"What {job.slug} waits for ({rule}) names no test, so it cannot be accepted.",
+        why="An acceptance is bound to the tests that a person was shown; a whole command is let go by nobody.",
+        would_change="The command is mended on the default branch, or has a report that names its tests.",
+    )
 
 
 def _accept_test_plan(ports: Ports, job: Job, actor: str) -> Job:

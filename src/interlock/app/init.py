@@ -1,10 +1,17 @@
-"""What init proposes for a repository, decided from its file list; writing the files is the command's work, and it never commits."""
+"""What init proposes for a repository, decided from its files and remote; writing is the command's work, and it never commits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
+
+from interlock.app.forge_files import WORKFLOW, to_require, workflow
+from interlock.core.contract.policy import Policy
+from interlock.core.gate.codeowners import PLACES, entries, is_owner, missing
+from interlock.core.problems import Misuse
+from interlock.ports import ContractFiles, Repo
 
 POLICY_HEAD: Final = """\
 # Interlock's policy, read from the default branch of the remote, never from a task.
@@ -64,9 +71,66 @@ def detect(files: frozenset[str]) -> Found:
     return Found(check=None, caches=(), because="", installer=installer, hosts=hosts)
 
 
-def proposal(found: Found) -> Mapping[str, str]:
-    """The files that init offers: path → text."""
-    return {"interlock.yaml": _policy(found), "tasks/caps.txt": CAPS}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What init offers: files to write (path → text), lines for a file that stands already, what to set on the forge."""
+
+    top: Path
+    files: Mapping[str, str]
+    check: str | None
+    forge: str = "none"
+    add: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    require: Sequence[str] = ()
+
+
+def propose(repo: Repo, reader: ContractFiles, *, forge: str = "auto", owners: Sequence[str] = ()) -> Proposal:
+    """All that is missing in the repository around ``repo``; nothing that is there is touched.
+
+    Raises Misuse for an owner that no forge would take.
+    """
+    top = repo.top
+    found = detect(frozenset(path.name for path in top.iterdir()))
+    wanted = {"interlock.yaml": _policy(found), "tasks/caps.txt": CAPS}
+    use = _forge(repo, top) if forge == "auto" else forge
+    wrong = [owner for owner in owners if not is_owner(owner)]
+    if wrong:
+        raise Misuse(
+            f"{wrong[0]} is not an owner that a forge knows.", hint="interlock init --owner @ana --owner @team/leads"
+        )
+    add: dict[str, Sequence[str]] = {}
+    if use == "github":
+        wanted[WORKFLOW] = workflow()
+        if owners:
+            wanted |= _code_owners(top, _protected(top, reader), owners, add)
+    files = {path: text for path, text in wanted.items() if not (top / path).exists()}
+    require = to_require(owners, "the default branch") if use == "github" and (files or add or owners) else ()
+    return Proposal(top=top, files=files, check=found.check, forge=use, add=add, require=require)
+
+
+def _forge(repo: Repo, top: Path) -> str:
+    """GitHub where the remote is there, or the folder has its settings."""
+    host = (repo.remote_url or "").partition("github.com")
+    return "github" if host[1] or (top / ".github").is_dir() else "none"
+
+
+def _protected(top: Path, reader: ContractFiles) -> tuple[str, ...]:
+    path = top / "interlock.yaml"
+    if not path.is_file():
+        return Policy().protected_paths
+    return reader.policy(path.read_bytes(), "interlock.yaml")[0].protected_paths
+
+
+def _code_owners(
+    top: Path, protected: Sequence[str], owners: Sequence[str], add: dict[str, Sequence[str]]
+) -> dict[str, str]:
+    """A new file, or the lines that the one that stands lacks: it is never overwritten."""
+    there = next((place for place in PLACES if (top / place).is_file()), None)
+    wanted = entries(protected, owners, file=there or PLACES[0])
+    if there is None:
+        return {PLACES[0]: wanted}
+    if lacking := missing((top / there).read_text(encoding="utf-8", errors="replace"), wanted):
+        add[there] = lacking
+    return {}
 
 
 def _policy(found: Found) -> str:

@@ -1,36 +1,58 @@
-"""The last step of a change: the default branch is moved to the tested commit, once, and the landing is written down."""
+"""The last step of a change: the default branch is moved to the tested commit, once, looked at, and the landing is written down."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Final, Literal
 
 from interlock.app.base import View
+from interlock.app.blame import dissolve
+from interlock.app.undoing import flag_dependants
 from interlock.core.job.events import NewEvent
+from interlock.core.merge.queue import next_window
 from interlock.core.merge.train import TrainState
+from interlock.core.problems import Refusal
 from interlock.ports import Base, LandingRow, Ports
 
-Outcome = Literal["landed", "rebuild", "rejected", "moves"]
+LANDING: Final = "landing"
+"""The lock under which the remote is asked and the answer is written down: no sign-off is taken back in between."""
+
+Outcome = Literal["landed", "rebuild", "waited", "rejected", "moves", "otherwise", "unproven"]
 
 
 def land_candidate(ports: Ports, view: View, train: TrainState) -> tuple[Outcome, str]:
     """Move the remote's default branch from the tested base to the candidate, and only from there.
 
-    A candidate that is already on the branch was pushed before a crash: it is only written down.
+    A candidate that is already on the branch was pushed before a crash: it is only written down.  Before it is pushed, and before it is
+    written down, its tree is compared with the tested one and each member's change is looked for in it (rule landed-otherwise).
     """
+    if wrong := not_whole(ports, train):
+        return "otherwise", wrong
     if has_landed(ports, view, train):
-        _write(ports, train)
+        _write(ports, view, train)
         return "landed", ""
-    again: Outcome = "moves" if train.rebuilds >= view.policy.train.rebuilds else "rebuild"
     if view.base.oid != train.base:
-        return again, ""
+        return _again(view, train), ""
+    if (doubt := unproven(ports, train)) is not None:
+        dissolve(ports, train, doubt.rule, doubt.what, f"{doubt.would_change} Then resume.")
+        return "unproven", doubt.what
     expected = Base(remote=view.base.remote, branch=view.base.branch, oid=train.base)
     answer = ports.repo.land(expected, train.candidate)
     if answer.state == "landed":
-        _write(ports, train)
-        return "landed", ""
-    if answer.state == "moved":
-        return again, ""
-    return "rejected", answer.message
+        _write(ports, view, train)
+    told: dict[str, tuple[Outcome, str]] = {
+        "landed": ("landed", ""),
+        "moved": (_again(view, train), ""),
+        "otherwise": ("otherwise", f"The remote took {train.candidate[:12]}, and then: {answer.message}"),
+        "rejected": ("rejected", answer.message),
+    }
+    return told[answer.state]
+
+
+def _again(view: View, train: TrainState) -> Outcome:
+    """What a default branch that moved leads to; one that moved while people were waited for is nobody's restlessness."""
+    if train.waited:
+        return "waited"
+    return "moves" if train.rebuilds >= view.policy.train.rebuilds else "rebuild"
 
 
 def has_landed(ports: Ports, view: View, train: TrainState) -> bool:
@@ -38,7 +60,34 @@ def has_landed(ports: Ports, view: View, train: TrainState) -> bool:
     return ports.repo.is_ancestor(train.candidate, view.base.oid)
 
 
-def _write(ports: Ports, train: TrainState) -> None:
+def not_whole(ports: Ports, train: TrainState) -> str:
+    """What is wrong with the candidate beside what was tested, in a sentence, or nothing."""
+    tree = ports.repo.tree_of(train.candidate)
+    if tree != train.tree:
+        return f"Commit {train.candidate[:12]} has tree {tree[:12]}, and {train.tree[:12]} was tested."
+    lacking, extra = ports.repo.lacking(train.base, train.candidate, [member.head for member in train.landing])
+    if lacking:
+        slugs = ", ".join(member.slug for member in train.landing if member.head in lacking)
+        return f"The change of {slugs} is not whole in commit {train.candidate[:12]}."
+    if extra:
+        return f"Commit {train.candidate[:12]} changes what no member changes: {', '.join(extra[:5])}."
+    return ""
+
+
+def unproven(ports: Ports, train: TrainState) -> Refusal | None:
+    """Why the signed evidence does not prove the candidate any more, asked before anything leaves this machine; None when it does."""
+    found = ports.store.proof(
+        f"train:{train.number}",
+        commit=train.candidate,
+        policy_digest=None,
+        card_oid=None,
+        tree=train.tree,
+        base=train.base,
+    )
+    return found if isinstance(found, Refusal) else None
+
+
+def _write(ports: Ports, view: View, train: TrainState) -> None:
     now = ports.clock.now()
     tree = ports.repo.tree_of(train.candidate)
     rows = [
@@ -52,11 +101,17 @@ def _write(ports: Ports, train: TrainState) -> None:
             evidence=train.evidence,
             at=now,
         )
-        for member in train.members
+        for member in train.landing
     ]
     landed = [
         {"slug": row.slug, "job": row.job, "commit": row.commit, "tree": row.tree, "tested_tree": row.tested_tree}
         for row in rows
     ]
-    event = NewEvent(subject=f"train:{train.number}", step="landed", kind="train.landed", data={"landed": landed})
+    policy = view.policy.train
+    data: dict[str, Any] = {"landed": landed, "whole": [row.job for row in rows], "style": policy.style}
+    data["window"] = next_window(train.window or policy.window, max(3, policy.slots), "landed")
+    event = NewEvent(
+        subject=f"train:{train.number}", step=f"landed:{train.candidate[:12]}", kind="train.landed", data=data
+    )
     ports.store.land(event, rows)
+    flag_dependants(ports, [row.job for row in rows])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from interlock.app.blame import dissolve
+from interlock.app.leaving import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
 from interlock.core.problems import BadInput, InterlockError, Refused, Stale
@@ -40,11 +40,12 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
     what = "; ".join(f"{p.where}: {p.what}" for p in fault.problems) if isinstance(fault, BadInput) else fault.message
     hint = (fault.hint or "Mend the cause.").strip()
     ask = hint if "then resume" in hint.lower() else f"{hint} Then resume."
-    if subject.startswith("train:"):
-        train = ports.store.train()
+    if subject.startswith(("train:", "run:")):
+        number = int(subject.split(":")[1])
+        train = ports.store.train(number)
         if train is not None and train.phase == "signed":
-            ports.narrate(f"{subject} could not land: {what} It stays signed; run again.")
-        elif train is not None and f"train:{train.number}" == subject:
+            ports.narrate(f"train:{number} could not land: {what} It stays signed; run again.")
+        elif train is not None and train.open:
             dissolve(ports, train, rule, what, ask)
         return
     job = ports.store.job(subject)

@@ -36,7 +36,9 @@ def of_class(view: View, class_name: str) -> tuple[Phase, ...]:
 
 
 def due(job: Job, view: View) -> Phase:
-    """The phase of the job's next attempt: the first of its class that is not done."""
+    """The phase of the job's next attempt: the first of its class that is not done; a resolution is one run."""
+    if job.resolving:
+        return "resolve"
     return next((each for each in of_class(view, job.class_name) if each not in job.phases), "implement")
 
 

@@ -61,10 +61,12 @@ def prompt_for(
     packs: Sequence[Pack] = (),
     handed: Sequence[Handed] = (),
     log: str = "",
+    resolution: str = "",
 ) -> str:
     """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts).
 
-    ``packs`` are what earlier phases handed on, ``handed`` the rules of the team, ``log`` the end of what a loop's gate wrote.
+    ``packs`` are what earlier phases handed on, ``handed`` the rules of the team, ``log`` the end of what a loop's gate wrote,
+    ``resolution`` the briefing of a run that brings two changes together, which stands in the place of a phase's.
     """
     parts = [
         f"# Task {card.slug}",
@@ -74,7 +76,7 @@ def prompt_for(
         _list("Bring these files", tuple(f"{each.path} ({each.kind})" for each in card.artifacts)),
         _checks(card),
         _stop(card),
-        _PHASES.get(phase, _LOOP),
+        resolution or _PHASES.get(phase, _LOOP),
         _list("Decided so far", job.hypotheses),
         _gate(card, job, log),
         *_packs(phase, packs),

@@ -6,10 +6,12 @@ from typing import Any
 
 from interlock.app.approvals import check_approved
 from interlock.app.base import View, fresh_view
+from interlock.app.foreseen import clashing, foresee
 from interlock.core.gate.changes import Change
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.job.verified import Verified, derive
+from interlock.core.job.trust import TAMPERED
+from interlock.core.job.verified import Verified
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import Ports
 
@@ -24,6 +26,8 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
     view = fresh_view(ports)
     proof = prove(ports, view, job)
     if isinstance(proof, Refusal):
+        if proof.rule in TAMPERED:
+            raise Refused(proof)
         _verify_again(ports, job)
         return {"published": False}
     check_approved(ports, view, job)
@@ -31,9 +35,10 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
     with ports.records.lock("publish", wait=None):
         shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)
         if shared:
-            _wait_for_owner(ports, job, shared)
+            _wait_for_owner(ports, view, job, shared)
         else:
             _publish(ports, view, job, proof)
+    foresee(ports, view, ports.store.job(job.id))
     return {"published": not shared}
 
 
@@ -45,8 +50,9 @@ def _publish(ports: Ports, view: View, job: Job, proof: Verified) -> None:
 
 def prove(ports: Ports, view: View, job: Job) -> Verified | Refusal:
     """The proof that the job's head passed its card's checks under the present policy, or why there is none."""
-    rows = [evidence for _, evidence in ports.store.evidence(job.id, commit=job.head)]
-    return derive(rows, commit=job.head or "", card_oid=job.card_oid, policy_digest=view.policy_digest)
+    return ports.store.proof(
+        job.id, commit=job.head or "", card_oid=job.card_oid, policy_digest=view.policy_digest, tree=job.tree
+    )
 
 
 def overlapping(ports: Ports, view: View, job: Job) -> dict[str, list[str]]:
@@ -87,14 +93,17 @@ def _paths(changes: tuple[Change, ...] | Refused) -> set[str]:
     return set() if isinstance(changes, Refused) else {change.path for change in changes}
 
 
-def _wait_for_owner(ports: Ports, job: Job, shared: dict[str, list[str]]) -> None:
+def _wait_for_owner(ports: Ports, view: View, job: Job, shared: dict[str, list[str]]) -> None:
+    meeting = {branch for branches in shared.values() for branch in branches}
+    clashes = clashing(ports, view, job, [each for each in _others(ports, job) if each[0] in meeting])
+    told = f" Git cannot put it together with {', '.join(clashes)}." if clashes else ""
     shown = ", ".join(f"{path} ({', '.join(branches)})" for path, branches in list(shared.items())[:SHOWN])
     cut = f" and {len(shared) - SHOWN} more" if len(shared) > SHOWN else ""
     data = {
         "rule": "file-overlap",
-        "what": f"Another open change changes the same file: {shown}{cut}.",
+        "what": f"Another open change changes the same file: {shown}{cut}.{told}",
         "ask": f"{job.owner} decides: --accept lets the train test both together, --abandon keeps the other one.",
-        "detail": {"files": shared},
+        "detail": {"files": shared, "clashes": list(clashes)},
     }
     ports.store.record(NewEvent(subject=job.id, step=f"overlap:{job.rev}", kind="job.waits", data=data))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from interlock.core.contract.policy import Policy
 from interlock.core.gate.changes import Change
 from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.job.ids import branch_of
+from interlock.core.merge.numbered import SameNumber, counted, same_numbers
 from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
 from interlock.ports import Blob, ContractFiles, Reader
 
@@ -71,6 +72,19 @@ def slug_of(ref: str) -> str:
 def find_heads(reader: Reader, slugs: Iterable[str], head: str | None) -> tuple[Asked, ...]:
     """The branches of slugs: ``head`` where it is given, else agent/<slug> here, else on origin.  Raises Misuse."""
     return tuple(_find(reader, slug_of(slug), head) for slug in slugs)
+
+
+def of_change(reader: Reader, against: Against, branch: str, head: str) -> tuple[Asked, ...]:
+    """What a change on a forge has to answer for: a card for each way in which it says that an agent made it.
+
+    By its branch's name, by the agent branches that stand at its head, and by its commits' trailers, so that another name
+    gets it round nothing.  Empty: nothing says so.  Raises Misuse.
+    """
+    oid = reader.resolve_many([head])[0]
+    named = [branch.removeprefix("agent/")] if branch.startswith("agent/") else []
+    standing = [slug_of(ref) for ref, at in reader.branches(against.oid).items() if at == oid]
+    slugs = dict.fromkeys((*named, *standing, *reader.cards_named(against.oid, oid)))
+    return tuple(Asked(slug=slug, ref=branch or head, oid=oid) for slug in slugs)
 
 
 def _find(reader: Reader, slug: str, head: str | None) -> Asked:
@@ -149,17 +163,43 @@ def _card(files: ContractFiles, base: Against, asked: Asked, blob: Blob | None) 
     return found.card
 
 
-def overlaps(reader: Reader, base: Against, heads: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Files that more than one of the (ref, commit) heads changes against the base: path → refs.
+def overlaps(
+    changes: Mapping[str, tuple[Change, ...] | Refused], heads: Sequence[tuple[str, str]]
+) -> dict[str, tuple[str, ...]]:
+    """Files that more than one of the (ref, commit) heads changes against the base: path → refs; ``changes`` are by commit.
 
     Both names of a renamed file count.  Raises Refused where a difference cannot be told.
     """
     found: dict[str, list[str]] = {}
-    changes = reader.changes_many(base.oid, [oid for _, oid in heads])
     for ref, oid in heads:
         for path in sorted(_paths(changes, ref, oid)):
             found.setdefault(path, []).append(ref)
     return {path: tuple(refs) for path, refs in sorted(found.items()) if len(refs) > 1}
+
+
+def same_number(
+    changes: Mapping[str, tuple[Change, ...] | Refused],
+    heads: Sequence[tuple[str, str]],
+    counted_where: Callable[[], tuple[str, ...]],
+) -> tuple[SameNumber, ...]:
+    """New files of one number that several heads bring under different names, where numbers count.
+
+    ``counted_where`` gives the policy's patterns; it is asked only when something could clash.
+    """
+    added = {
+        ref: [change.path for change in told if change.status == "A"]
+        for ref, oid in heads
+        if not isinstance(told := changes[oid], Refused)
+    }
+    found = same_numbers(added)
+    return counted(found, counted_where()) if found else ()
+
+
+def numbered_in(reader: Reader, files: ContractFiles, base: Against) -> tuple[str, ...]:
+    """Where numbers count by the policy on the base; one that cannot be read counts as far as it can."""
+    blob = reader.read_many([(base.oid, POLICY_FILE)])[0]
+    policy, _ = files.policy(blob.data if blob else b"", POLICY_FILE)
+    return policy.numbered
 
 
 def _paths(changes: Mapping[str, tuple[Change, ...] | Refused], ref: str, oid: str) -> set[str]:

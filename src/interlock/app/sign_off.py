@@ -4,48 +4,91 @@ from __future__ import annotations
 
 import shlex
 
+from interlock.app.base import fresh_view
+from interlock.app.landing import LANDING, has_landed
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports
 
 
-def command(owner: str) -> str:
+def command(owner: str, number: int | None = None) -> str:
     """What an owner types; the login's own name is seldom the one that the card has."""
-    return f"interlock sign-off --as {shlex.quote(owner)}"
+    return f"interlock sign-off --as {shlex.quote(owner)}" + (f" --train {number}" if number is not None else "")
 
 
-def sign_off(ports: Ports, actor: str) -> TrainState:
-    """Approve the tested train as one of its owners.
+def asked(ports: Ports, number: int | None = None) -> tuple[TrainState, ...]:
+    """The trains that wait for sign-offs, the oldest first; with a number, that one of them."""
+    waiting = (train for train in ports.store.open_trains() if train.phase == "tested")
+    return tuple(train for train in waiting if number in (None, train.number))
+
+
+def sign_off(ports: Ports, actor: str, number: int | None = None) -> TrainState:
+    """Approve a tested train as one of its owners: the oldest that asks for this one, or the one of that number.
 
     Raises Misuse when no train waits, Refused when the actor is not an owner whose sign-off is missing.
     """
-    train = ports.store.train()
-    if train is None or train.phase not in ("tested", "signed"):
-        state = f"The train is {train.phase}." if train else "There is no open train."
-        raise Misuse(f"Nothing waits for a sign-off. {state}", hint="interlock run tests what is ready.")
-    missing = train.unsigned
-    if actor not in missing:
-        raise Refused(
-            Refusal(
-                rule="sign-off",
-                what=f"{actor} is not asked to sign off train {train.number}.",
-                why="Each integration owner of its members approves the combined result, once.",
-                would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
-                holders=missing,
-            )
-        )
+    waiting = asked(ports, number)
+    train = next((train for train in waiting if actor in train.unsigned), None)
+    if train is None:
+        raise _not_asked(ports, actor, waiting)
     ports.store.record(
         NewEvent(
             subject=f"train:{train.number}",
             step=f"sign:{actor}:{train.rev}",
             kind="train.signed",
             actor=actor,
-            data={"diff": train.diff, "candidate": train.candidate, "members": [m.as_json() for m in train.members]},
+            data={"diff": train.diff, "candidate": train.candidate, "members": [m.as_json() for m in train.landing]},
         )
     )
-    for member in train.members:
+    for member in train.landing:
         if member.owner == actor:
             ports.store.approve(member.job, member.head, actor, text=f"signed off train {train.number}")
-    again = ports.store.train()
-    return again or train
+    return ports.store.train(train.number) or train
+
+
+def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...]) -> Exception:
+    if not waiting:
+        open_ones = ports.store.open_trains()
+        states = " ".join(f"Train {train.number} is {train.phase}." for train in open_ones) or "There is no open train."
+        return Misuse(f"Nothing waits for a sign-off. {states}", hint="interlock run tests what is ready.")
+    missing = tuple(dict.fromkeys(owner for train in waiting for owner in train.unsigned))
+    numbers = ", ".join(str(train.number) for train in waiting)
+    return Refused(
+        Refusal(
+            rule="sign-off",
+            what=f"{actor} is not asked to sign off train {numbers}.",
+            why="Each integration owner of its members approves the combined result, once.",
+            would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
+            holders=missing,
+        )
+    )
+
+
+def withdraw(ports: Ports, actor: str, number: int | None = None) -> TrainState:
+    """Take back a sign-off of a train that has not landed; it is asked for again.
+
+    Raises Misuse when the actor signed none, Refused (landing) when the commit is on the default branch already.
+    """
+    with ports.records.lock(LANDING, wait=None):
+        signed = (train for train in ports.store.open_trains() if train.signed.get(actor) == train.diff != "")
+        train = next((train for train in signed if number in (None, train.number)), None)
+        if train is None:
+            raise Misuse(f"{actor} has signed no open train.", hint="interlock train show")
+        if has_landed(ports, fresh_view(ports), train):
+            raise Refused(_landed(train))
+        step = f"withdraw:{actor}:{train.rev}"
+        data = {"diff": train.diff, "candidate": train.candidate}
+        event = NewEvent(subject=f"train:{train.number}", step=step, kind="train.unsigned", actor=actor, data=data)
+        ports.store.record(event, expect=train.rev)
+    return ports.store.train(train.number) or train
+
+
+def _landed(train: TrainState) -> Refusal:
+    return Refusal(
+        rule="landing",
+        what=f"The commit of train {train.number} is on the default branch already.",
+        why="What has landed is taken back by a revert, on the record.",
+        would_change="interlock run writes the landing down; then revert the change.",
+        holders=tuple(member.slug for member in train.landing),
+    )

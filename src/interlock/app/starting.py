@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from interlock.app import handing, phases, spending, watched
+from interlock.app import handing, intents, phases, resolution, spending, watched
 from interlock.app.adopt import is_adoption
 from interlock.app.base import View, last_view
 from interlock.app.cardjson import from_json
@@ -73,7 +73,11 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
     begun = started_by(ports, job, number)
     phase = str(begun.get("phase") or "implement")
     choice = AgentChoice(**begun["choice"]) if begun.get("choice") else card.agent
+    if phase == "resolve":
+        card = resolution.widened(card, resolution.partner(ports, job))
     room, values, redact = room_of(ports, job, card, view, record=folder)
+    if phase == "resolve" and room.sandbox is not None:
+        room = replace(room, sandbox=replace(room.sandbox, gate=None))  # what it makes is judged first
     values |= {"INTERLOCK_ATTEMPT_NUMBER": str(number), "INTERLOCK_SPOOL": str(ports.records.spool(job.id))}
     values |= {"INTERLOCK_PHASE": phase}
     session = begun.get("resumes") or {}
@@ -100,8 +104,10 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
 
 
 def _prompt(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View, phase: str) -> str:
-    packs = phases.packs(ports, job)
     handed = handing.handed(ports, view, choice)
+    if phase == "resolve":
+        return prompt_for(card, job, number, phase=phase, handed=handed, resolution=intents.briefing(ports, job))
+    packs = phases.packs(ports, job)
     return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=end_of_log(ports, job))
 
 

@@ -11,27 +11,39 @@ from interlock.app.asking import kind_of, options_of, permission_options
 from interlock.app.beside import ended
 from interlock.app.raise_to import detail_of
 from interlock.app.sign_off import command as sign_off_command
+from interlock.app.train_show import stall_text, stalled, trains_json, whys
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
+from interlock.core.merge.waits import Stall
 from interlock.ports import Ports, Running
+
+__all__ = ["Status", "permissions", "status", "trains_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Jobs (open ones first), the open train, and what a person is asked; ``now`` is when, ``permissions`` by job.
+    """Jobs (open ones first), the open trains, and what a person is asked; ``now`` is when, ``permissions`` by job.
 
-    ``details`` are by job what its options are told from, where that is more than it waits with.
+    ``details`` are by job what its options are told from, where that is more than it waits with; ``whys`` says of each ready job what it
+    waits for, and ``stall`` that nothing was started for too long.
     """
 
     jobs: tuple[Job, ...]
-    train: TrainState | None
+    trains: tuple[TrainState, ...]
     missing: frozenset[str]
     alive: frozenset[str]
     ended: Mapping[str, tuple[Running, ...]]
     permissions: Mapping[str, tuple[Asked, ...]] = field(default_factory=dict)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    whys: Mapping[str, str] = field(default_factory=dict)
+    stall: Stall | None = None
     now: float = 0.0
+
+    @property
+    def train(self) -> TrainState | None:
+        """The oldest open train."""
+        return next(iter(self.trains), None)
 
     @property
     def asked(self) -> tuple[Mapping[str, Any], ...]:
@@ -45,8 +57,11 @@ class Status:
             if job.state is State.WAITING and job.waiting
         ]
         items += [_permission(job, each, self.now) for job in self.jobs for each in self.permissions.get(job.id, ())]
-        if self.train and self.train.phase == "tested":
-            items.append(_train_question(self.train))
+        tested = [train for train in self.trains if train.phase == "tested"]
+        for train in tested:
+            items += [_train_question(train, named=len(tested) > 1)] if train.unsigned else []
+        if self.stall is not None:
+            items.append(_stall_question(self.stall))
         aged = ({**item, "age": round(max(0.0, self.now - item["since"]), 1)} for item in items)
         return tuple(sorted(aged, key=lambda item: item["since"]))
 
@@ -54,9 +69,12 @@ class Status:
         return {
             "jobs": [self._job(job) for job in self.jobs],
             "needs_a_person": list(self.asked),
-            "train": [member.as_json() | {"state": self.train.phase} for member in self.train.members]
-            if self.train
-            else [],
+            "train": [
+                member.as_json() | {"state": train.phase, "train": train.number}
+                for train in self.trains
+                for member in train.members
+            ],
+            "stalled": {"seconds": round(self.stall.seconds, 1), "why": dict(self.stall.why)} if self.stall else None,
         }
 
     def _job(self, job: Job) -> dict[str, Any]:
@@ -67,6 +85,7 @@ class Status:
             "state": job.state,
             "attempt": job.attempt,
             "waits_for": job.waiting.rule if job.waiting else self._waits_for(job),
+            "why": self.whys.get(job.id, ""),
             "since": job.since,
             "workspace": job.workspace,
             "workspace_missing": job.id in self.missing,
@@ -99,14 +118,17 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
     )
     dead = {job.id: found for job in ordered if job.state in OPEN and (found := ended(ports, job))}
     asked = {job.id: asks for job in ordered if job.id in alive and (asks := permissions(ports, job))}
+    trains = ports.store.trains()
     return Status(
         jobs=ordered,
-        train=ports.store.train(),
+        trains=tuple(train for train in trains if train.open),
         missing=missing,
         alive=alive,
         ended=dead,
         permissions=asked,
         details={job.id: detail_of(ports, job) for job in ordered if job.state is State.WAITING},
+        whys=whys(ports),
+        stall=stalled(ports, trains),
         now=ports.clock.now(),
     )
 
@@ -154,8 +176,10 @@ def _permission(job: Job, asked: Asked, now: float) -> dict[str, Any]:
     }
 
 
-def _train_question(train: TrainState) -> dict[str, Any]:
-    slugs = ", ".join(member.slug for member in train.members)
+def _train_question(train: TrainState, *, named: bool) -> dict[str, Any]:
+    """What the owners of a tested train are asked; ``named``: there are several, so the number is needed."""
+    slugs = ", ".join(member.slug for member in train.landing)
+    number = train.number if named else None
     return {
         "kind": "sign-off",
         "slug": f"train {train.number}",
@@ -167,39 +191,22 @@ def _train_question(train: TrainState) -> dict[str, Any]:
         "since": train.since,
         "tail": "",
         "options": [
-            {"label": f"sign the combined result off as {owner}", "command": sign_off_command(owner)}
+            {"label": f"sign the combined result off as {owner}", "command": sign_off_command(owner, number)}
             for owner in train.unsigned
         ],
     }
 
 
-def trains_json(ports: Ports) -> dict[str, Any]:
-    """The shape of ``train show --json``."""
-    train = ports.store.train()
-    members = train.members if train else ()
+def _stall_question(found: Stall) -> dict[str, Any]:
     return {
-        "number": train.number if train else None,
-        "phase": train.phase if train else None,
-        "members": [
-            {
-                "slug": member.slug,
-                "state": train.phase if train else "",
-                "tested_with": [other.slug for other in members if other.job != member.job],
-                "owner": member.owner,
-            }
-            for member in members
-        ],
-        "waits_for": list(train.unsigned) if train and train.phase == "tested" else [],
-        "runs": sum(past.runs for past in ports.store.trains()),
-        "landed": [
-            {
-                "slug": row.slug,
-                "commit": row.commit,
-                "tree": row.tree,
-                "tested_tree": row.tested_tree,
-                "train": row.train,
-                "at": row.at,
-            }
-            for row in ports.store.landings()
-        ],
+        "kind": "stop",
+        "slug": "train",
+        "job": None,
+        "rule": "stalled",
+        "what": stall_text(found),
+        "ask": "See what each waits for; interlock run does what is due.",
+        "owner": "",
+        "since": found.since,
+        "tail": "",
+        "options": [{"label": "do what is due", "command": "interlock run"}],
     }

@@ -1,63 +1,84 @@
-"""Runs checks on one exact commit and judges them: once for each equal command on an equal tree; which checks is the caller's."""
+"""Runs checks on one exact commit and judges them, against the base and against further runs; which checks is the caller's."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from interlock.app.rooms import Furnished
-from interlock.core.contract.card import Check, Level, Report
-from interlock.core.gate.judge import judge_check
+from interlock.app.reruns import run_again
+from interlock.app.running import Bench, key_of, run_all
+from interlock.core.contract.card import Check, Report
+from interlock.core.gate.judge import Beside, judge_check
+from interlock.core.gate.surfaces import wants_base, with_demands_of
+from interlock.core.gate.tests_kept import STILL, Moves
 from interlock.core.job.evidence import CheckRun, Verdict
-from interlock.ports import Ports, Room
+from interlock.ports import Ports
 
-READER = 2
-"""Counted up when reports are read in another way, so that no run is compared with one that was read before."""
+__all__ = ["BELIEVED", "Bench", "Doubt", "distinct", "known_green", "run_suite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """Where a suite runs: the commit and its tree, the level of the walls around it, the folder of its logs.
+class Doubt:
+    """What is done about a check that fails: how often it is run again, and whether the base is asked if it fails there too.
 
-    ``furnish`` gives a room what its checks may have, as long as they run; ``around`` is a digest of that, since a run is
-    taken over only where it would find the same.  ``ready`` is the room of a tree that was proven to
-    equal the commit, or None for a fresh one; ``compared`` says that the runs are only compared with, so that a
-    red one is worth keeping: others are run again when they are asked for.
+    ``moves`` is what the syntax of both sides says about tests that moved.
     """
 
-    commit: str
-    tree: str
-    level: Level
-    logs: Path
-    furnish: Callable[[Room], AbstractContextManager[Furnished]]
-    around: str = ""
-    ready: Room | None = None
-    compared: bool = False
+    reruns: int = 0
+    ask_base: bool = False
+    moves: Moves = STILL
 
 
-def run_suite(ports: Ports, checks: Sequence[Check], head: Bench, base: Bench | None) -> tuple[Verdict, ...]:
+BELIEVED = Doubt()
+"""A failure is believed at once."""
+
+
+def run_suite(
+    ports: Ports, checks: Sequence[Check], head: Bench, base: Bench | None, *, doubt: Doubt = BELIEVED
+) -> tuple[Verdict, ...]:
     """Verdicts on each check, in order.
 
     A check whose report passes is compared with the same check on the base, where one is given, so that tests
-    that no longer run are named.  A run is taken from the store when the same command ran on the same tree.
+    that no longer run are named; one that fails is, where ``doubt`` says so, and is run again.  A run is taken from the store when
+    the same command ran on the same tree.
     """
-    runs = _run_all(ports, checks, head)
+    runs = run_all(ports, checks, head)
     before: dict[str, CheckRun] = {}
     if base is not None:
-        compared = [check for check in checks if runs[check.run].report is not None]
-        before = _run_all(ports, compared, base)
-        for run in [name for name, known in before.items() if known.report is None]:
+        compared = [check for check in checks if _compared(runs[check.run], doubt)]
+        before = run_all(ports, compared, base)
+        for run in [name for name, known in before.items() if known.report is None and runs[name].report]:
             ports.narrate(f"{run}: no report from the base, so tests that are gone cannot be named.")
-    return tuple(judge_check(check, runs[check.run], before.get(check.run)) for check in checks)
+    tried = run_again(ports, checks, runs, before, head, most=doubt.reruns) if doubt.reruns else {}
+    return tuple(
+        _judged(ports, check, head, tried.get(check.run, (runs[check.run],)), before.get(check.run), doubt)
+        for check in checks
+    )
+
+
+def _compared(run: CheckRun, doubt: Doubt) -> bool:
+    failed = run.exit_code not in (0, None) and not run.timed_out
+    return wants_base(run) or (doubt.ask_base and failed)
+
+
+def _judged(
+    ports: Ports, check: Check, head: Bench, tried: tuple[CheckRun, ...], before: CheckRun | None, doubt: Doubt
+) -> Verdict:
+    beside = Beside(moves=doubt.moves, earlier=_earlier(ports, check, head, tried))
+    return judge_check(check, tried[-1], before, beside)
+
+
+def _earlier(ports: Ports, check: Check, head: Bench, tried: tuple[CheckRun, ...]) -> tuple[CheckRun, ...]:
+    """The runs before the last one; of one that is taken over, the red one that is remembered: a flake is not forgotten."""
+    if len(tried) > 1 or tried[-1].exit_code != 0:
+        return tried[:-1]
+    known = ports.store.cached_run(f"{key_of(check, head)}-flaky")
+    return (replace(known, cached=True),) if known is not None else ()
 
 
 def known_green(ports: Ports, checks: Sequence[Check], head: Bench) -> bool:
     """Whether each check is known to have passed on this very tree; nothing is run to find out."""
-    known = [(check, ports.store.cached_run(_key(check, head))) for check in checks]
+    known = [(check, ports.store.cached_run(key_of(check, head))) for check in checks]
     return all(run is not None and judge_check(check, run, None).state == "passed" for check, run in known)
 
 
@@ -72,82 +93,16 @@ def distinct(checks: Sequence[Check]) -> tuple[Check, ...]:
 
 def _stricter(one: Check, other: Check) -> Check:
     """The same command under both demands; a check without a report demands one test and no new skip."""
-    timeout = max(one.timeout, other.timeout)
+    joined = replace(one, timeout=max(one.timeout, other.timeout))
     if one.report is None and other.report is None:
-        return replace(one, timeout=timeout)
+        return with_demands_of(joined, one, other)
     reports = [check.report or Report() for check in (one, other)]
     report = Report(
-        junit=next((report.junit for report in reports if report.junit), None),
         at_least=max(_least(report) for report in reports) if any(r.at_least is not None for r in reports) else None,
         allow_skipped=all(report.allow_skipped for report in reports),
     )
-    return replace(one, report=report, timeout=timeout)
+    return with_demands_of(replace(joined, report=report), one, other)
 
 
 def _least(report: Report) -> int:
     return 1 if report.at_least is None else report.at_least
-
-
-def _run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, CheckRun]:
-    runs: dict[str, CheckRun] = {}
-    missing: list[tuple[Check, str]] = []
-    for check in checks:
-        key = _key(check, bench)
-        known = ports.store.cached_run(key) or (ports.store.cached_run(f"{key}-red") if bench.compared else None)
-        if known is not None:
-            runs[check.run] = replace(known, cached=True)
-        elif check.run not in runs:
-            missing.append((check, key))
-    if not missing:
-        return runs
-    if bench.ready is not None:
-        return runs | _run_in(ports, missing, bench, bench.ready)
-    folder = bench.logs / f"tree-{bench.tree[:12]}"
-    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-    with (
-        ports.records.lock(f"tree-{name}", wait=None),
-        ports.workspaces.fresh(bench.commit, folder, bench.level) as room,
-    ):
-        return runs | _run_in(ports, missing, bench, room)
-
-
-def _run_in(ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, room: Room) -> dict[str, CheckRun]:
-    """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote."""
-    runs: dict[str, CheckRun] = {}
-    with bench.furnish(room) as done:
-        for check, key in checks:
-            if check.run in runs:
-                continue
-            if runs:
-                _put_back(ports, bench, room)
-            ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
-            run = ports.checks.run(check, done.room, done.env, bench.logs / f"{key}.log", done.redact)
-            runs[check.run] = run
-            _remember(ports, bench, key, run)
-    if bench.ready is not None:
-        _put_back(ports, bench, room)
-    return runs
-
-
-def _put_back(ports: Ports, bench: Bench, room: Room) -> None:
-    wrong = ports.workspaces.put_back(room, bench.commit)
-    if wrong:
-        ports.narrate(f"checks {bench.commit[:12]}: a check changed {', '.join(wrong[:5])}; put back.")
-
-
-def _remember(ports: Ports, bench: Bench, key: str, run: CheckRun) -> None:
-    """Keep a green run, and a red one only where it is compared with: others are run again when asked for."""
-    if run.exit_code == 0 and run.report_fault is None:
-        ports.store.cache_run(key, run)
-    elif bench.compared and run.exit_code is not None and (run.report is not None or not run.expected_report):
-        ports.store.cache_run(f"{key}-red", run)
-
-
-def _key(check: Check, bench: Bench) -> str:
-    """Equal command, demand for a report, kind of place, level, surroundings and tree; only names and numbers of a task differ."""
-    report = check.report
-    counted = bool(report and report.at_least)
-    place = "task" if bench.ready else "fresh"
-    asked = report.junit if report else None
-    shape = [READER, check.run, asked, counted, check.timeout, place, bench.level, bench.around, bench.tree]
-    return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:24]

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from interlock.app.base import landed_slugs, last_view
-from interlock.app.blame import make_wait
-from interlock.app.integrate import depends_on
+from interlock.app.base import last_view
+from interlock.app.leaving import make_wait
 from interlock.app.leftover import sweep
+from interlock.app.members import queue_snapshot, tell_unknown_classes
+from interlock.app.train_show import stall_text
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN
-from interlock.core.plan import Action, Snapshot, plan, subject_of
+from interlock.core.merge.waits import stall
+from interlock.core.plan import Action, Snapshot, plan, run_of, subject_of
 from interlock.ports import Engine, Ports
 
 TICK = 5.0
 
 
-def snapshot(ports: Ports) -> Snapshot:
-    """All that the plan looks at, read from the store and the last fetched policy."""
-    view = last_view(ports)
-    jobs = ports.store.jobs()
-    trains = ports.store.trains()
-    return Snapshot(
-        jobs=jobs,
-        train=ports.store.train(),
-        next_train=max((train.number for train in trains), default=0) + 1,
-        landed_slugs=landed_slugs(ports, view),
-        depends_on=depends_on(jobs),
-        parallel_agents=view.policy.parallel_agents,
-    )
+def snapshot(ports: Ports, running: frozenset[str] = frozenset()) -> Snapshot:
+    """All that the plan looks at, read from the store and the last fetched policy; ``running`` are ids of actions."""
+    return queue_snapshot(ports, last_view(ports), running=running)
 
 
 def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callable[[], bool] = lambda: False) -> None:
@@ -37,12 +29,15 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
     One action at a time is carried out for each job and for the train.  First, what killed commands left is put away.
     """
     sweep(ports)
+    tell_unknown_classes(ports, last_view(ports))
     started: set[str] = set()
+    told: set[str] = set()
     while not stop():
         running = engine.running()
         _record_failures(ports, engine.failures())
         busy = {subject_of(name) for name in running}
-        due = [action for action in plan(snapshot(ports)) if action.subject not in busy]
+        seen = snapshot(ports, running)
+        due = [action for action in plan(seen) if action.subject not in busy]
         _record_failures(ports, {action.id: _NO_PROGRESS for action in due if action.id in started})
         fresh = [action for action in due if action.id not in started]
         for action in fresh:
@@ -50,8 +45,21 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
             started.add(action.id)
             engine.start(action)
         if not fresh and not running and not watch:
+            _tell_stall(ports, seen, told)
             return
+        if not fresh:
+            _tell_stall(ports, seen, told)
         engine.wait(TICK)
+
+
+def _tell_stall(ports: Ports, seen: Snapshot, told: set[str]) -> None:
+    """Say once of each stall that nothing was started for too long, and what each change waits for."""
+    if not seen.owners:
+        return  # nothing is ready
+    found = stall(seen.jobs, ports.store.trains(), seen.depends_on, seen.policy, ports.clock.now())
+    if found is not None and (key := str(sorted(found.why.items()))) not in told:
+        told.add(key)
+        ports.narrate(f"stalled: {stall_text(found)}")
 
 
 _NO_PROGRESS = "It ended without a fault and left everything as it was."
@@ -59,7 +67,10 @@ _NO_PROGRESS = "It ended without a fault and left everything as it was."
 
 def _tell(ports: Ports, action: Action) -> None:
     name = action.subject
-    if not name.startswith("train:"):
+    if name.startswith("run:"):
+        _, _, jobs = run_of(name)
+        name = f"train:{action.number}: {', '.join(ports.store.job(job).slug for job in jobs) or 'the base'}"
+    elif not name.startswith("train:"):
         name = ports.store.job(action.subject).slug
     number = f" {action.number}" if action.kind == "attempt" else ""
     ports.narrate(f"{name}: {action.kind}{number}")
@@ -70,6 +81,8 @@ def _record_failures(ports: Ports, failures: Mapping[str, str]) -> None:
     for name, text in failures.items():
         kind, subject = name.partition(":")[0], subject_of(name)
         ports.narrate(f"{name} failed: {text}")
+        if subject.startswith("run:"):
+            subject = f"train:{run_of(subject)[0]}"
         if subject.startswith("train:"):
             _dissolve(ports, subject, text)
             continue
@@ -84,8 +97,8 @@ def _record_failures(ports: Ports, failures: Mapping[str, str]) -> None:
 
 
 def _dissolve(ports: Ports, subject: str, text: str) -> None:
-    train = ports.store.train()
-    if train is None or f"train:{train.number}" != subject or train.phase == "signed":
+    train = ports.store.train(int(subject.partition(":")[2]))
+    if train is None or not train.open or train.phase == "signed":
         return  # a signed train may have landed: the next run asks the remote
     for member in train.members:
         make_wait(

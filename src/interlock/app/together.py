@@ -10,8 +10,9 @@ from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
 from interlock.app.isolate import INHERIT
 from interlock.app.rooms import Wanted, checking, hosts_of, surroundings
-from interlock.app.suite import Bench, distinct, known_green, run_suite
+from interlock.app.suite import Bench, Doubt, distinct, known_green, run_suite
 from interlock.app.verify import checks_of
+from interlock.app.weighing import moves_between
 from interlock.core.contract.card import Check, Level
 from interlock.core.contract.levels import strictest
 from interlock.core.contract.union import in_all
@@ -22,15 +23,24 @@ from interlock.ports import Merged, Ports
 
 
 def check_together(
-    ports: Ports, view: View, train: TrainState, merged: Merged, jobs: Sequence[str], *, base: str | None = None
+    ports: Ports,
+    view: View,
+    train: TrainState,
+    merged: Merged,
+    jobs: Sequence[str],
+    *,
+    base: str | None = None,
+    slot: int = 1,
 ) -> tuple[tuple[Verdict, ...], int]:
     """Verdicts of the jobs' checks and the full suite on a tree, and how many of them were really run.
 
-    Compared with the same checks on ``base`` (default: the default branch), so that tests that are gone are named.
+    Compared with the same checks on ``base`` (default: the default branch), so that tests that are gone are named.  Each ``slot``
+    has a room, a record and ports of its own.
     """
     checks = _checks(ports, view, jobs)
-    head, before = _benches(ports, view, train, merged, base or view.base.oid, jobs)
-    verdicts = run_suite(ports, checks, head, before)
+    head, before = _benches(ports, view, train, merged, base or view.base.oid, jobs, slot)
+    moves = moves_between(ports, before.commit, head.commit)
+    verdicts = run_suite(ports, checks, head, before, doubt=Doubt(moves=moves))
     return verdicts, sum(1 for verdict in verdicts if not verdict.run.cached)
 
 
@@ -57,30 +67,31 @@ def train_level(ports: Ports, view: View, jobs: Sequence[str]) -> Level:
 
 
 def _benches(
-    ports: Ports, view: View, train: TrainState, merged: Merged, below: str, jobs: Sequence[str]
+    ports: Ports, view: View, train: TrainState, merged: Merged, below: str, jobs: Sequence[str], slot: int = 1
 ) -> tuple[Bench, Bench]:
     """Where the suite runs on the combined tree, and where on what it is compared with: with all that its members need."""
     level = train_level(ports, view, jobs)
-    wanted = _wanted(ports, view, train, jobs, level)
+    wanted = _wanted(ports, view, train, jobs, level, slot)
     head = Bench(
         commit=merged.commit,
         tree=merged.tree,
         level=level,
         logs=wanted.record,
         furnish=lambda room: checking(ports, wanted, room, view.base.oid, level),
-        around=surroundings(ports, wanted, view.base.oid, level),
+        around=f"{surroundings(ports, wanted, view.base.oid, level)}:{view.policy_digest}",
     )
     return head, replace(head, commit=below, tree=ports.repo.tree_of(below), compared=True)
 
 
-def _wanted(ports: Ports, view: View, train: TrainState, jobs: Sequence[str], level: Level) -> Wanted:
+def _wanted(ports: Ports, view: View, train: TrainState, jobs: Sequence[str], level: Level, slot: int) -> Wanted:
     """The needs of all members together; a host only where each of them may reach it, since their code runs side by side."""
     members = [ports.store.job(job) for job in jobs]
     cards = [from_json(job.card) for job in members]
-    _, numbers = ports.blocks.claim("train", dict(view.policy.ports))
+    again = f"-{slot}" if slot > 1 else ""
+    _, numbers = ports.blocks.claim(f"train{again}", dict(view.policy.ports))
     seen = dict(view.policy.ports) if level == "sealed" else numbers
     values = {name: str(number) for name, number in seen.items()}
-    name = f"train-{train.number}"
+    name = f"train-{train.number}{again}"
     wanted = Wanted(
         name=name,
         needs=union(cards),

@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Final
 
 from interlock.app import loop
 from interlock.app.base import View, card_file, fresh_view, landed_slugs, ready_card
 from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.database import level_of
-from interlock.app.isolate import ENV_FILE, place_of
-from interlock.app.rooms import checking, surroundings, wanted_by
-from interlock.app.suite import Bench, distinct, run_suite
-from interlock.core.contract.card import Card, Check
+from interlock.app.foreseen import foresee
+from interlock.app.judging import Verification, checks_of, judge_work
+from interlock.core.contract.card import Card
 from interlock.core.contract.levels import same_user
-from interlock.core.gate.accepted import excuse
-from interlock.core.gate.artifacts import judge_artifact
-from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
-from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.job.events import NewEvent
-from interlock.core.job.evidence import Evidence, Verdict
+from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import CardFile, Ports
 
+__all__ = ["Verification", "checks_of", "judge_now", "take_over_card", "verify", "verify_step"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """What verification found: out-of-scope paths (then no check ran), or verdicts; ``passed`` is the sum."""
-
-    passed: bool
-    commit: str
-    tree: str
-    violations: tuple[Violation, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    place: Literal["fresh", "task"] = "fresh"
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "verified": self.passed,
-            "tree": self.tree,
-            "commit": self.commit,
-            "violations": [violation.as_json() for violation in self.violations],
-            "checks": [verdict.as_json() for verdict in self.verdicts],
-        }
+_WAIVE: Final = {
+    "tests-removed": "Accept their end with decide --accept",
+    "tests-skipped": "Accept the skips with decide --accept",
+    "tests-weakened": "Have the tests put back by a retry, or accept exactly this with decide --accept",
+    "judge-changed": "Have it put back by a retry, give the file to the card by its exact path, or accept exactly this with decide --accept",
+    "base-fails": "Mend the base first, or accept exactly these tests, where they are named, with decide --accept",
+    "resolution": "Say interlock resolve again, with what it lacked in mind",
+    "flaky": "Have the test made steady by a retry, or accept it with decide --accept",
+}
 
 
 def verify_step(ports: Ports, subject: str) -> dict[str, Any]:
@@ -66,13 +52,16 @@ def verify(ports: Ports, job: Job) -> Verification | None:
     card = take_over_card(ports, view, job)
     if card is None:
         return None
+    foresee(ports, view, ports.store.job(job.id))
     gated = loop.gate(ports, view, ports.store.job(job.id), card)
     job = ports.store.job(job.id)
     if gated is not None and gated.state == "refused":
         return Verification(passed=False, commit=job.head or "", tree=job.tree or "", verdicts=(gated,))
-    result = _judge(ports, view, job, card)
+    result = judge_work(ports, view, job, card)
     if gated is not None and not result.violations:
         result = replace(result, verdicts=(gated, *result.verdicts))
+    if job.reverts:
+        job = ports.store.job(job.id)  # what it may lose was put on the record
     _write(ports, view, job, result)
     return result
 
@@ -88,12 +77,15 @@ def judge_now(ports: Ports, job: Job) -> Verification:
             raise Refused(_no_card(job))
         return result
     view = fresh_view(ports)
-    found = ready_card(ports, view, job.slug)
-    if found.card is None:
+    card, oid = from_json(job.card) if job.reverts else None, ""
+    if card is None:
+        found = ready_card(ports, view, job.slug)
+        card, oid = found.card, found.oid
+    if card is None:
         raise Refused(_no_card(job))
-    result = _judge(ports, view, job, found.card)
+    result = judge_work(ports, view, job, card)
     if result.verdicts:
-        ports.store.add_evidence(_evidence(view, replace(job, card_oid=found.oid), result))
+        ports.store.add_evidence(_evidence(view, replace(job, card_oid=oid), result))
     return result
 
 
@@ -106,18 +98,13 @@ def _no_card(job: Job) -> Refusal:
     )
 
 
-def _rewound(view: View, job: Job) -> Refusal:
-    return Refusal(
-        rule="base-rewound",
-        what=f"{view.base.ref} no longer holds {job.base[:12]}, on which the work of {job.slug} stands.",
-        why="Landing it would bring back what was taken off the default branch.",
-        would_change="Restore the branch, or abandon the job and dispatch it anew from the present one.",
-        holders=(job.base,),
-    )
-
-
 def take_over_card(ports: Ports, view: View, job: Job) -> Card | None:
-    """The card on the default branch; a change since dispatch is shown in the history and taken over."""
+    """The card on the default branch; a change since dispatch is shown in the history and taken over.
+
+    That of a revert was made of what landed, and stands nowhere else.
+    """
+    if job.reverts:
+        return from_json(job.card)
     path = card_file(job.slug)
     oid = ports.repo.blob_oid(view.base.oid, path)
     if oid == job.card_oid:
@@ -163,62 +150,6 @@ def _unfit(ports: Ports, view: View, job: Job, found: CardFile) -> tuple[str, st
     return None
 
 
-def _judge(ports: Ports, view: View, job: Job, card: Card) -> Verification:
-    head, tree = job.head or "", job.tree or ""
-    if not ports.repo.is_ancestor(job.base, view.base.oid):
-        raise Refused(_rewound(view, job))
-    changes = ports.repo.changes(view.base.oid, head)
-    violations = judge_scope(card, changes, protected_paths=view.policy.protected_paths)
-    if violations:
-        return Verification(passed=False, commit=head, tree=tree, violations=violations)
-    bench = _bench(ports, job, view, card, head, tree)
-    verdicts = run_suite(ports, checks_of(card, view), bench, _base_bench(ports, job, view, card))
-    verdicts = (
-        *verdicts,
-        *(judge_artifact(item.path, _artifact(ports, head, item.path, changes)) for item in card.artifacts),
-    )
-    verdicts = excuse(verdicts, job.waivers, job.waived_tests)
-    passed = bool(verdicts) and all(verdict.state != "refused" for verdict in verdicts)
-    place: Literal["fresh", "task"] = "task" if bench.ready else "fresh"
-    return Verification(passed=passed, commit=head, tree=tree, verdicts=verdicts, place=place)
-
-
-def _artifact(ports: Ports, head: str, path: str, changes: tuple[Change, ...]) -> bytes | None:
-    """The artifact's bytes when this very work brought it as a regular file."""
-    brought = any(change.path == path and change.new_mode not in (0, SYMLINK, SUBMODULE) for change in changes)
-    return ports.repo.read(head, path) if brought else None
-
-
-def checks_of(card: Card, view: View) -> tuple[Check, ...]:
-    """The class's checks, then the card's, each command once."""
-    return distinct((*view.task_class(card.class_name).checks, *card.checks))
-
-
-def _bench(ports: Ports, job: Job, view: View, card: Card, commit: str, tree: str) -> Bench:
-    place = place_of(job)
-    caches = view.policy.caches
-    ready = None
-    if caches and ports.workspaces.exists(place):
-        equal = ports.repo.equals_commit(place, commit, known=(ENV_FILE,), caches=caches)
-        ready = ports.workspaces.room(place) if equal else None
-    return replace(_base_bench(ports, job, view, card), commit=commit, tree=tree, ready=ready, compared=False)
-
-
-def _base_bench(ports: Ports, job: Job, view: View, card: Card) -> Bench:
-    logs = ports.records.job(job.id) / "checks"
-    wanted = wanted_by(ports, job, card, view.policy, logs)
-    level = level_of(job)
-    return Bench(
-        commit=job.base,
-        tree=ports.repo.tree_of(job.base),
-        level=level,
-        logs=logs,
-        furnish=lambda room: checking(ports, wanted, room, job.base, level),
-        around=surroundings(ports, wanted, job.base, level),
-        compared=True,
-    )
-
-
 def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
     if result.violations:
         first = result.violations[0]
@@ -248,11 +179,7 @@ def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
 
 
 def _ask(rule: str) -> str:
-    waive = {
-        "tests-removed": "Accept their end with decide --accept",
-        "tests-skipped": "Accept the skips with decide --accept",
-    }.get(rule)
-    return f"{waive or 'Retry with a hypothesis'}, or mend the card on the default branch and decide --again, or abandon the job."
+    return f"{_WAIVE.get(rule, 'Retry with a hypothesis')}, or mend the card on the default branch and decide --again, or abandon the job."
 
 
 def _evidence(view: View, job: Job, result: Verification) -> Evidence:
@@ -269,6 +196,8 @@ def _evidence(view: View, job: Job, result: Verification) -> Evidence:
         same_user=same_user(level_of(job)),
         verdicts=result.verdicts,
         waived=_waived(job, result),
+        base_tree=result.base_tree,
+        grafted=result.grafted,
     )
 
 

@@ -4,45 +4,69 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from interlock.cli.render import Face, verb
 from interlock.core.problems import Misuse
 
+if TYPE_CHECKING:
+    from interlock.app.init import Proposal
+
 
 @click.command("init")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
+@click.option(
+    "--forge",
+    type=click.Choice(["auto", "github", "none"]),
+    default="auto",
+    help="For which forge: the scope workflow, and with --owner CODEOWNERS. auto: GitHub where the remote or the folder says so.",
+)
+@click.option("--owner", "owners", multiple=True, metavar="@NAME", help="Who owns the gates there; can be given again.")
 @verb
-def command(face: Face, yes: bool) -> int:
-    """Propose interlock.yaml and tasks/caps.txt for this repository.
+def command(face: Face, yes: bool, forge: str, owners: tuple[str, ...]) -> int:
+    """Propose interlock.yaml and tasks/caps.txt for this repository, and for its forge what keeps a task from its judge.
 
     Writes into the work tree only, keeps every file that is there, and commits nothing. To undo it, delete the
     files that it lists.
     """
-    from interlock.app.init import detect, proposal
-    from interlock.wiring import open_repo
+    from interlock.app.init import propose
+    from interlock.wiring import contract_files, open_repo
 
-    top = open_repo().top
-    found = detect(frozenset(path.name for path in top.iterdir()))
-    files = {path: text for path, text in proposal(found).items() if not (top / path).exists()}
-    if not files:
-        face.answer({"written": []}, ["interlock.yaml and tasks/caps.txt are there already."], then="interlock doctor")
-        return 0
-    for path, text in files.items():
+    offer = propose(open_repo(), contract_files(), forge=forge, owners=owners)
+    for path, text in offer.files.items():
         face.say(f"--- {path}\n{text}")
-    if not (yes or face.json) and not _confirmed():
+    if offer.files and not (yes or face.json) and not _confirmed():
         face.answer({"written": []}, ["Nothing was written."])
         return 1
-    for path, text in files.items():
-        _write_new(top / path, text)
-    names = " ".join(files)
-    face.answer(
-        {"written": list(files), "check": found.check},
-        [f"wrote {path}" for path in files],
-        then=f"git add {names} && git commit -m 'Add Interlock policy' && git push",
-    )
+    for path, text in offer.files.items():
+        _write_new(offer.top / path, text)
+    face.answer(_shape(offer), _lines(offer), then=_next(offer))
     return 0
+
+
+def _shape(offer: Proposal) -> dict[str, object]:
+    return {
+        "written": list(offer.files),
+        "check": offer.check,
+        "forge": offer.forge,
+        "add": dict(offer.add),
+        "require": list(offer.require),
+    }
+
+
+def _lines(offer: Proposal) -> list[str]:
+    lines = [f"wrote {path}" for path in offer.files] or ["interlock.yaml and tasks/caps.txt are there already."]
+    for path, missing in offer.add.items():
+        lines += [f"{path} is there already; add these lines at its end:", *(f"  {line}" for line in missing)]
+    return [*lines, *offer.require]
+
+
+def _next(offer: Proposal) -> str:
+    if not offer.files:
+        return "interlock doctor"
+    return f"git add {' '.join(offer.files)} && git commit -m 'Add Interlock policy' && git push"
 
 
 def _confirmed() -> bool:

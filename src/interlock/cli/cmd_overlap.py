@@ -16,23 +16,36 @@ from interlock.cli.render import Face, verb
 def command(face: Face, refs: tuple[str, ...], base: str | None) -> int:
     """List every file that several branches change against the base, with the branches.
 
-    Without REF: all agent branches that are not merged, here and on the remote. Both names of a renamed file count.
+    Without REF: all agent branches that are not merged, here and on the remote. Both names of a renamed file count. New
+    migrations of one number clash too, whatever they are called (numbered in interlock.yaml says where numbers count).
     An overlap is no fault here: the command ends with 0; the train is where it blocks until the owner decides.
     """
-    from interlock.app.scope import open_heads, overlaps
+    from interlock.app.scope import numbered_in, open_heads, overlaps, same_number
 
     reader, against = opened(face, base)
     if refs:
         heads = list(zip(dict.fromkeys(refs), reader.resolve_many(tuple(dict.fromkeys(refs))), strict=True))
     else:
         heads = [(asked.ref, asked.oid) for asked in open_heads(reader, against)]
-    files = overlaps(reader, against, heads)
+    changes = reader.changes_many(against.oid, [oid for _, oid in heads])
+    files = overlaps(changes, heads)
+
+    def counted_where() -> tuple[str, ...]:
+        from interlock.wiring import contract_files  # a reader of policies is worth loading only for a clash
+
+        return numbered_in(reader, contract_files(), against)
+
+    numbers = same_number(changes, heads, counted_where)
     shape = {
         "files": {path: list(names) for path, names in files.items()},
+        "numbers": [each.as_json() for each in numbers],
         "cut": False,
         "base": {"ref": against.ref, "oid": against.oid},
         "refs": [ref for ref, _ in heads],
     }
     lines = [f"{shown(path)}: {' '.join(map(shown, names))}" for path, names in files.items()]
+    for each in numbers:
+        told = ", ".join(f"{shown(path)} ({' '.join(map(shown, by))})" for path, by in each.files.items())
+        lines.append(f"{shown(each.folder) or '.'}: number {each.number} is taken twice: {told}")
     face.answer(shape, lines or [f"No file is changed by two of the {len(heads)} branches."])
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from interlock.cli import policy_forge
 from interlock.cli.render import Face, table, verb
 from interlock.core.problems import BadInput, Misuse
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
 @click.group("policy")
 def command() -> None:
-    """What interlock.yaml on the default branch means for agents: their models, and the rules that they are handed."""
+    """What interlock.yaml on the default branch means for agents, and whether a forge keeps what the gates need."""
+
+
+command.add_command(policy_forge.branch)
+command.add_command(policy_forge.checks)
 
 
 @command.command("routes")

@@ -21,31 +21,61 @@ base_option = click.option("--base", metavar="REF", help="Compare with this bran
 @click.argument("slugs", nargs=-1, metavar="[SLUG]…")
 @base_option
 @click.option("--head", metavar="REF", help="The branch or commit to judge; agent/SLUG when it is not given.")
+@click.option(
+    "--change",
+    metavar="BRANCH",
+    help="Judge --head as a change on a forge, by this name, its commits and agent branches at it; the name may be empty.",
+)
 @click.option("--all", "every", is_flag=True, help="Every agent branch that is not merged, here and on the remote.")
 @verb
-def command(face: Face, slugs: tuple[str, ...], base: str | None, head: str | None, every: bool) -> int:
+def command(
+    face: Face, slugs: tuple[str, ...], base: str | None, head: str | None, change: str | None, every: bool
+) -> int:
     """Judge the files that a branch changes against its card.
 
     Card and policy are read from the base (the remote's default branch, freshly fetched, or --base), never from the
     branch. Refuses a path that is not owned, only read, prohibited or protected, both names of a rename, links and
     submodules that lead out; and gives no verdict where the difference cannot be told.
     """
-    from interlock.app.scope import find_heads, judge, open_heads
+    from interlock.app.scope import find_heads, judge, of_change, open_heads
     from interlock.wiring import contract_files
 
+    _check_call(slugs, head, change, every=every)
+    reader, against = opened(face, base)
+    if change is not None:
+        asked = of_change(reader, against, change, head or "")
+        if not asked:
+            return _nobodys(face, against, change)
+    else:
+        asked = open_heads(reader, against) if every else find_heads(reader, slugs, head)
+    results = judge(reader, contract_files(), against, asked)
+    one = len(results) == 1 and not every
+    if one and results[0].fault is not None:
+        raise results[0].fault
+    ok = all(result.ok for result in results)
+    shape = results[0].as_json() if one else {"ok": ok, "results": [result.as_json() for result in results]}
+    lines = [line for result in results for line in _lines(result)]
+    face.answer(shape, lines or [f"No agent branch is open against {against.ref}."])
+    return 0 if ok else 1
+
+
+def _check_call(slugs: tuple[str, ...], head: str | None, change: str | None, *, every: bool) -> None:
+    if change is not None:
+        if slugs or every or not head:
+            raise Misuse("--change goes with --head alone.", hint="interlock scope --change BRANCH --head COMMIT")
+        return
     if every == bool(slugs):
         raise Misuse("Name slugs, or --all.", hint="interlock scope SLUG --base REF --head REF")
     if head is not None and len(slugs) != 1:
         raise Misuse("--head goes with exactly one slug.", hint="interlock scope SLUG --head REF")
-    reader, against = opened(face, base)
-    asked = open_heads(reader, against) if every else find_heads(reader, slugs, head)
-    results = judge(reader, contract_files(), against, asked)
-    if len(slugs) == 1 and results[0].fault is not None:
-        raise results[0].fault
-    shape = results[0].as_json() if len(slugs) == 1 else {"results": [result.as_json() for result in results]}
-    lines = [line for result in results for line in _lines(result)]
-    face.answer(shape, lines or [f"No agent branch is open against {against.ref}."])
-    return 0 if all(result.ok for result in results) else 1
+
+
+def _nobodys(face: Face, against: Against, change: str) -> int:
+    """A change that nothing ties to an agent: a person's, whose review is the code owners' matter."""
+    base = {"ref": against.ref, "oid": against.oid}
+    said = f"{shown(change) or 'This change'} is no task's: neither its name nor its commits say that an agent made it."
+    face.answer({"ok": True, "agent": False, "base": base, "violations": []}, [said])
+    return 0
 
 
 def opened(face: Face, base: str | None) -> tuple[Reader, Against]:

@@ -35,7 +35,7 @@ def command(face: Face, slug: str) -> int:
     for evidence in shown.evidence:
         for verdict in evidence["checks"]:
             tests = verdict["tests"]
-            counts = f"{tests['passed']} of {tests['run']} tests passed" if tests else "exit code only"
+            counts = f"{tests['passed']} of {tests['run']} tests passed" if tests else _measured(verdict)
             lines.append(f"  {verdict['state']}: {verdict['run']} ({counts}, commit {evidence['commit'][:12]})")
     lines += [
         f"  {event['when']}  {event['kind']}  {event['actor']}  {event['text']}".rstrip() for event in shown.history
@@ -44,6 +44,15 @@ def command(face: Face, slug: str) -> int:
     lines.append(f"  record  {shown.record}")
     face.answer(shown.as_json(), lines, then=_next(job, detail_of(ports, job)))
     return 0
+
+
+def _measured(verdict: Mapping[str, Any]) -> str:
+    """What a check without tests showed, in a few words."""
+    seen = verdict.get("measured")
+    if not seen:
+        return "exit code only"
+    counts = {name: len(value) if isinstance(value, dict) else value for name, value in seen.items()}
+    return ", ".join(f"{name}: {'yes' if value is True else value}" for name, value in counts.items())
 
 
 def _attempt(row: Mapping[str, Any]) -> list[str]:

@@ -30,9 +30,10 @@ def command(face: Face, everything: bool) -> int:
     for job in now.jobs:
         for each in now.ended.get(job.id, ()):
             lines += [f"{job.slug}: the service {each.name} ended.", *(f"  | {line}" for line in each.why.splitlines())]
-    if now.train:
-        members = ", ".join(member.slug for member in now.train.members)
-        lines.append(f"train {now.train.number}: {now.train.phase}: {members}")
+    lines += [f"{job.slug} {now.whys[job.id]}" for job in now.jobs if job.id in now.whys and not job.held]
+    for train in now.trains:
+        members = ", ".join(member.slug for member in train.members)
+        lines.append(f"train {train.number}: {train.phase}: {members}")
     then = "interlock inbox" if now.asked else "interlock run" if now.jobs else "interlock dispatch --ready"
     face.answer(now.as_json(), lines or ["No open job."], then=then)
     return 0

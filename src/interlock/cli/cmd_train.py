@@ -16,21 +16,29 @@ def command() -> None:
 @command.command("show")
 @verb
 def show(face: Face) -> int:
-    """Show the open train, what it waits for, and what has landed."""
+    """Show the open trains, who is tested with whom and why each waits, flaky tests, and what has landed."""
     from interlock.app.sign_off import command as sign_off
-    from interlock.app.status import trains_json
+    from interlock.app.train_show import trains_json
     from interlock.wiring import open_ports
 
     shape = trains_json(open_ports())
     lines = []
-    if shape["number"]:
-        lines.append(f"train {shape['number']}: {shape['phase']}")
+    for train in shape["trains"]:
+        ahead = f", window {train['window']}" if shape["slots"] > 1 else ""
+        lines.append(f"train {train['number']}: {train['phase']}{ahead}")
         lines += [
-            f"  {member['slug']} with {', '.join(member['tested_with']) or 'nothing else'}"
+            f"  {member['slug']} with {', '.join(member['tested_with']) or 'nothing else'}: {member['why']}"
             for member in shape["members"]
+            if member["train"] == train["number"]
         ]
-        if shape["waits_for"]:
-            lines.append(f"  waits for the sign-off of {', '.join(shape['waits_for'])}")
+        if train["waits_for"]:
+            lines.append(f"  waits for the sign-off of {', '.join(train['waits_for'])}")
+    inside = {member["slug"] for member in shape["members"]}
+    lines += [f"{each['slug']}: {each['why']}" for each in shape["waiting"] if each["slug"] not in inside]
+    lines += [
+        f"flaky: {', '.join(flake['tests'])}: red and green on the same tree ({', '.join(flake['members'])})"
+        for flake in shape["flakes"]
+    ]
     lines += [f"landed {row['slug']} in {row['commit'][:12]} {since(row['at'])} ago" for row in shape["landed"]]
     lines.append(f"suite runs: {shape['runs']}")
     face.answer(shape, lines, then=sign_off(shape["waits_for"][0]) if shape["waits_for"] else None)

@@ -8,11 +8,17 @@ from typing import Literal
 
 from interlock.core.agent import loops
 from interlock.core.contract.loop import from_json as loop_from_json
+from interlock.core.contract.policy import Train
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.order import train_order
+from interlock.core.merge.queue import Land, Set
+from interlock.core.merge.speculation import decide
+from interlock.core.merge.standing import NEW_MEMBERS, due, present, queue_of, tests
 from interlock.core.merge.train import TrainState, departed
 
-ActionKind = Literal["isolate", "reproduce", "attempt", "verify", "publish", "train-open", "train-test", "train-land"]
+ActionKind = Literal[
+    "isolate", "reproduce", "attempt", "verify", "publish", "train-open", "train-test", "train-run", "train-land"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +32,43 @@ class Action:
 
 
 def subject_of(action_id: str) -> str:
-    """The job or train that an action's id speaks of."""
+    """The job, train or run that an action's id speaks of."""
     kind, subject, *_ = action_id.split(":")
+    if kind == "train-run":
+        return f"run:{action_id.partition(':')[2]}"
     return f"train:{subject}" if kind.startswith("train-") else subject
+
+
+def run_id(train: TrainState, members: Set) -> str:
+    """The id of one run over members: of which train, on which base, the how-manieth, and of whom."""
+    tried = sum(1 for run in train.ran if run.members == members)
+    return f"train-run:{train.number}:{train.base}:{tried + 1}:{'+'.join(members)}"
+
+
+def run_of(subject: str) -> tuple[int, str, Set]:
+    """The train, base and members that a run's subject names."""
+    _, number, base, _, members = subject.split(":")
+    return int(number), base, tuple(members.split("+")) if members else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All that the plan looks at: every job, the open train, what is paused, and how much this machine takes."""
+    """All that the plan looks at: every open job, the open trains, what runs, what the policy says, how much this machine takes.
+
+    ``running`` are ids of actions that are being carried out.  ``owners`` maps ready jobs to whose sign-off each needs
+    (None: nobody's); a job that it does not hold has no class any more, and no train takes it.  ``approved`` is when each was
+    first ready to land, in seconds since the epoch.
+    """
 
     jobs: tuple[Job, ...]
-    train: TrainState | None = None
+    trains: tuple[TrainState, ...] = ()
     next_train: int = 1
     landed_slugs: frozenset[str] = frozenset()
     depends_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    owners: Mapping[str, str | None] = field(default_factory=dict)
+    approved: Mapping[str, float] = field(default_factory=dict)
+    policy: Train = field(default_factory=Train)
+    running: frozenset[str] = frozenset()
     parallel_agents: int = 8
 
 
@@ -47,10 +76,10 @@ def plan(snapshot: Snapshot) -> tuple[Action, ...]:
     """What is due now, in the order in which it should be started.
 
     The answer depends on the snapshot alone and is the same however often it is asked.  Actions that are
-    already being carried out appear again under the same id.
+    already being carried out appear again under the same id, but for runs of a train, which ``running`` tells.
     """
     actions = [action for job in snapshot.jobs if (action := _for_job(job)) is not None]
-    return (*_within_capacity(snapshot, actions), *_for_train(snapshot))
+    return (*_within_capacity(snapshot, actions), *_for_trains(snapshot))
 
 
 def _for_job(job: Job) -> Action | None:
@@ -94,19 +123,91 @@ def _within_capacity(snapshot: Snapshot, actions: list[Action]) -> list[Action]:
     return kept
 
 
-def _for_train(snapshot: Snapshot) -> tuple[Action, ...]:
-    train = snapshot.train
-    if train is None:
-        return _open_train(snapshot)
-    if train.phase == "testing" or (train.phase == "tested" and departed(train, snapshot.jobs)):
-        return (_train_action("train-test", train),)
-    if train.phase == "signed":
-        return (_train_action("train-land", train),)
-    return ()
+def _for_trains(snapshot: Snapshot) -> tuple[Action, ...]:
+    """What is due for the trains; nothing at all while a person is asked about a landing that is not what was tested."""
+    if any(job.waiting and job.waiting.rule == "landed-otherwise" for job in snapshot.jobs):
+        return ()
+    actions: list[Action] = []
+    in_test = next((train for train in snapshot.trains if train.phase == "testing"), None)
+    for train in snapshot.trains:
+        if train.phase == "signed":
+            actions.append(_train_action("train-land", train))
+        elif train.phase == "tested" and departed(train, snapshot.jobs):
+            actions.append(_train_action("train-test", train))
+    if in_test is not None:
+        return (*actions, *_in_test(snapshot, in_test))
+    if any(train.phase == "signed" for train in snapshot.trains):
+        return tuple(actions)  # what is opened now would be tested on a default branch that moves at once
+    return (*actions, *_open_train(snapshot))
+
+
+def _in_test(snapshot: Snapshot, train: TrainState) -> tuple[Action, ...]:
+    """One slot tests inside of the train's own action; with more each run is an action of its own."""
+    step = _train_action("train-test", train)
+    if snapshot.policy.slots == 1 or not train.members or train.outs or departed(train, snapshot.jobs):
+        return (step,)
+    running = running_sets(train, snapshot.running)
+    valid = frozenset(members for members in running.values() if members is not None)
+    moves = decide(queue_of(train, snapshot.jobs, snapshot.depends_on, snapshot.policy, valid))
+    first = due(train, moves)
+    room = snapshot.policy.slots - len(running)
+    runs = [
+        Action(id=name, kind="train-run", subject=subject_of(name), number=train.number)
+        for test in tests(moves)
+        if (name := run_id(train, test.members)) not in running
+    ]
+    waits = isinstance(first, Land) and bool(valid) and any(member.owner for member in train.members)
+    advance = joining(snapshot, train) or not (first is None or first in tests(moves) or waits)
+    return (*((step,) if advance else ()), *runs[: max(0, room)])
+
+
+def running_sets(train: TrainState, running: frozenset[str]) -> dict[str, Set | None]:
+    """The runs of a train that are under way: their id, and the set as it is on the present base (None: void by now)."""
+    mine = [name for name in sorted(running) if name.startswith(f"train-run:{train.number}:")]
+    found = {name: run_of(subject_of(name)) for name in mine}
+    return {name: present(train, base, members) for name, (_, base, members) in found.items()}
+
+
+def joining(snapshot: Snapshot, train: TrainState) -> tuple[Job, ...]:
+    """Ready changes that may join a train that is in test: of the same owner, as far as its window reaches."""
+    room = (train.window or snapshot.policy.window) - len(train.members)
+    if snapshot.policy.slots == 1 or room <= 0 or not train.members or len(train.landed) >= NEW_MEMBERS:
+        return ()
+    inside = {member.job: member.slug for member in train.members}
+    landed = snapshot.landed_slugs | set(inside.values())
+    mine = [job for job in _free(snapshot) if snapshot.owners[job.id] == train.members[0].owner]
+    inside_jobs = [job for job in snapshot.jobs if job.id in inside]
+    order = train_order([*inside_jobs, *mine], landed, snapshot.depends_on, approved=snapshot.approved)
+    return tuple(job for job in order if job.id not in inside)[:room]
+
+
+def opening(snapshot: Snapshot) -> tuple[Job, ...]:
+    """Who the next train takes: of the ready changes that may land, those of the oldest one's owner, or those that need nobody.
+
+    So nobody waits for the sign-off of another's owner.  Who is taken is decided by the first approval, so that nobody is passed by;
+    among those, the oldest is first.
+    """
+    free = _free(snapshot)
+    first = next(iter(_in_order(snapshot, free)), None)
+    if first is None:
+        return ()
+    mine = [job for job in free if snapshot.owners[job.id] == snapshot.owners[first.id]]
+    most = snapshot.policy.batch if snapshot.policy.slots == 1 else snapshot.policy.window
+    return train_order(_in_order(snapshot, mine)[:most], snapshot.landed_slugs, snapshot.depends_on)
+
+
+def _in_order(snapshot: Snapshot, jobs: list[Job]) -> tuple[Job, ...]:
+    return train_order(jobs, snapshot.landed_slugs, snapshot.depends_on, approved=snapshot.approved)
+
+
+def _free(snapshot: Snapshot) -> list[Job]:
+    """Jobs that are in no open train, and whose class the policy knows."""
+    taken = {member.job for train in snapshot.trains for member in train.members}
+    return [job for job in snapshot.jobs if job.id not in taken and job.id in snapshot.owners]
 
 
 def _open_train(snapshot: Snapshot) -> tuple[Action, ...]:
-    if not train_order(snapshot.jobs, snapshot.landed_slugs, snapshot.depends_on):
+    if not opening(snapshot):
         return ()
     number = snapshot.next_train
     return (Action(id=f"train-open:{number}", kind="train-open", subject=f"train:{number}", number=number),)

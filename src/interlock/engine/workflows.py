@@ -31,6 +31,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "publish": (_step("publish", lambda ports, subject, _: publish.publish_step(ports, subject)),),
     "train-open": (_OPEN, _TEST, _LAND),
     "train-test": (_TEST, _LAND),
+    "train-run": (_step("run", lambda ports, subject, _: integrate.run_train(ports, subject)),),
     "train-land": (_LAND,),
 }
 

@@ -30,6 +30,16 @@ class Ticks:
         return self.at
 
 
+class Kept(dict[str, str]):
+    """Checkpoints by history, kept outside of the database (ports.Anchor)."""
+
+    def keep(self, history: str, checkpoint: str) -> None:
+        self[history] = checkpoint
+
+    def kept(self, history: str) -> str | None:
+        return self.get(history)
+
+
 def card(slug: str, class_name: str = "slice", **parts: Any) -> Card:
     shape: dict[str, Any] = {
         "slug": slug,

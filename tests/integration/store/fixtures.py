@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.store.build import Ticks
+from tests.integration.store.build import Kept, Ticks
 
+from interlock.adapters.signing import KeySigner
 from interlock.adapters.store import SqlStore, sqlite_url
 from interlock.testing.postgres import PostgresServer, Unavailable
 
@@ -47,8 +48,20 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store(store_url: str) -> Iterator[SqlStore]:
+def signer(tmp_path: Path) -> KeySigner:
+    """Who signs the evidence of a store: a key of this test alone."""
+    return KeySigner(tmp_path / "keys", runner="a-machine")
+
+
+@pytest.fixture
+def anchors() -> Kept:
+    """What a store wanted to be kept elsewhere."""
+    return Kept()
+
+
+@pytest.fixture
+def store(store_url: str, signer: KeySigner, anchors: Kept) -> Iterator[SqlStore]:
     """An empty store whose clock counts one second for each look."""
-    opened = SqlStore.open(store_url, Ticks())
+    opened = SqlStore.open(store_url, Ticks(), signer=signer, anchor=anchors)
     yield opened
     opened.close()

@@ -18,9 +18,11 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
+from interlock.adapters.checks.faults import MOST_BYTES, BadReport, PlannedOnly
 from interlock.core.job.evidence import CaseState, TestReport
 
-MOST_BYTES: Final = 64 << 20
+__all__ = ["MOST_BYTES", "BadReport", "Identities", "parse"]
+
 _MOST_CASES: Final = 1_000_000
 _DEEPEST: Final = 64
 _DECLARATION: Final = re.compile(rb"\A<\?xml[^>]*?\?>")
@@ -43,10 +45,6 @@ _SAID: Final[dict[str, CaseState]] = {
 }
 # From better to worse: where an identity appears twice, the worse state stands.
 _ORDER: Final[tuple[CaseState, ...]] = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
-
-
-class BadReport(Exception):
-    """A report that cannot be read; the text is a whole sentence."""
 
 
 def parse(data: bytes, *, tree: Path | None = None) -> TestReport:
@@ -89,7 +87,7 @@ def _allowed_reference(found: re.Match[str]) -> str:
     return found[0] if allowed else ""
 
 
-class _Identities:
+class Identities:
     """Names of tests that are equal in any tree and any process; those that become equal by it are numbered."""
 
     def __init__(self, tree: Path | None) -> None:
@@ -121,7 +119,7 @@ class _Reader:
     """One pass over a report; memory stays flat, since each element is dropped when it ends."""
 
     def __init__(self, tree: Path | None) -> None:
-        self._identities = _Identities(tree)
+        self._identities = Identities(tree)
         self._cases: dict[str, CaseState] = {}
         self._elements = 0
         self._by_pytest = False
@@ -219,11 +217,11 @@ class _Reader:
         """Tests that pytest only set up, or that never ended, are listed and not counted; other tools may count less."""
         if self._elements and self._every_claim and not any(self._every_claim):
             what = f"Its header says that 0 tests ran, and {self._elements} are listed: they were planned and not run."
-            raise BadReport(what)
+            raise PlannedOnly(what)
         ran = sum(number for number in self._claimed if number is not None)
         if self._by_pytest and None not in self._claimed and not self._bad() and ran < len(self._cases):
             what = f"pytest's header says that {ran} tests ran, and {len(self._cases)} are listed: not all were run."
-            raise BadReport(what)
+            raise PlannedOnly(what)
 
     def _bad(self) -> bool:
         return any(state in ("failed", "error") for state in self._cases.values())

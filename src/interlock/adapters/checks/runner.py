@@ -1,21 +1,29 @@
-"""Runs one check in a tree: its command, environment, log and report; whether that suffices is core's judgement."""
+"""Runs one check in a tree: its command, environment, log and what it leaves; whether that suffices is core's judgement."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-import shlex
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.checks.junit import MOST_BYTES, BadReport, parse
+from interlock.adapters.checks import asked as asking
+from interlock.adapters.checks import pictures
+from interlock.adapters.checks.asked import Asked, Unfit
+from interlock.adapters.checks.commands import Command, command_of
+from interlock.adapters.checks.faults import MOST_BYTES, BadReport, Missing, NothingRan, PlannedOnly
+from interlock.adapters.checks.showing import Named, Output, expected_of, surface_of, tests_of
 from interlock.core.contract.card import Check
-from interlock.core.gate.recognise import pytest_command, with_report
 from interlock.core.job.evidence import CheckRun, TestReport
-from interlock.core.sandbox import AT, RUN, Sandbox
+from interlock.core.job.surface import Surface
+from interlock.core.redact import redact_text
+from interlock.core.sandbox import AT
 from interlock.host import environment, files, processes
 from interlock.host.sandbox import identity, toolchains
 from interlock.host.text import last_lines
@@ -24,18 +32,6 @@ from interlock.ports import Room
 _MEBIBYTE: Final = 1 << 20
 _CAP: Final = processes.Cap(head=8 * _MEBIBYTE, tail=2 * _MEBIBYTE)
 _XPASSED: Final = re.compile(r"^=*\s*(?:\d+ \w+, )*(\d+) xpassed\b.* in [\d.]+s", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Report:
-    """Where the report of one run is looked for: outside the tree (injected), or a path in it."""
-
-    path: str
-    root: Path
-
-
-_REPORT_INSIDE: Final = f"{RUN}/report"
-_INJECTED: Final = "report.xml"
 
 
 class CheckRunner:
@@ -47,34 +43,66 @@ class CheckRunner:
     def run(
         self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
     ) -> CheckRun:
-        """Run a check once; its raw output goes to ``log`` without the texts of ``redact``, an injected report beside it.
+        """Run a check once; its raw output goes to ``log`` without the texts of ``redact``, copies of its reports beside it.
 
         Raises OSError when the log cannot be written, Refused (root) without a sandbox as root.
         """
         if room.sandbox is None:
             identity.refuse_root()
         log.parent.mkdir(parents=True, exist_ok=True)
-        if fault := _unclear(check):
-            return _not_run(check, log, fault)
+        try:
+            asked = asking.prepare(check, room, log)
+            given = environment.of_room(env, room)
+            command = command_of(check, asked, given, log)
+        except Unfit as unfit:
+            return _not_run(check, log, (unfit.rule, str(unfit)))
         with _own_home(room, check, log) as at_home:
-            return self._run(check, at_home, env, log, redact)
+            return self._run(check, at_home, asked, command, env, log, redact)
 
-    def _run(self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...]) -> CheckRun:
-        command, report = _prepare(check, room, log)
-        if report is not None and (fault := _remove_old(report)):
-            return _not_run(check, log, fault)
+    def picture_fault(self, data: bytes) -> str:
+        """Why bytes are no picture that shows something; empty when they are one, or pictures cannot be read here."""
+        if pictures.missing():
+            return ""
+        try:
+            return "is blank" if pictures.read(data).blank else ""
+        except BadReport as fault:
+            return f"is no picture that can be looked at. {fault}".rstrip(".")
+
+    def _run(
+        self,
+        check: Check,
+        room: Room,
+        asked: Asked,
+        command: Command,
+        env: Mapping[str, str],
+        log: Path,
+        redact: tuple[str, ...],
+    ) -> CheckRun:
+        given = environment.of_room(env, room)
+        if command.watcher is not None:
+            log.unlink(missing_ok=True)  # what an earlier run wrote there is not what this one says
+        started = time.time()
         ended = processes.run(
-            ("bash", "-eo", "pipefail", "-c", command),
-            env=environment.of_room(env, room),
+            command.argv,
+            env=given,
             cwd=room.path,
             log=log,
             limits=processes.Limits(wall=check.timeout),
             cap=_CAP,
             contain=self._contain,
-            sandbox=_with_report_folder(room, report),
+            sandbox=asked.sandbox(room),
             redact=redact,
+            **({"ask": command.watcher} if command.watcher is not None else {}),  # type: ignore[arg-type]
         )
-        return _with_report(_facts(check, ended, log), check, report, room)
+        run = _facts(check, command, ended, log)
+        run = replace(
+            run,
+            argv=tuple(redact_text(word, redact) for word in command.argv),
+            started=started,
+            ended=time.time(),
+            environment=_around(given, room, redact),
+        )
+        return _shown(run, check, asked, command, room, log, redact, cut=ended.cut)
 
 
 @contextmanager
@@ -86,59 +114,16 @@ def _own_home(room: Room, check: Check, log: Path) -> Iterator[Room]:
     if room.sandbox is None:
         yield room
         return
-    tools = (*room.sandbox.tools, *toolchains.named_in(check.run))
+    named = " ".join(filter(None, (check.run, check.state, check.heads)))
+    tools = (*room.sandbox.tools, *toolchains.named_in(named))
     with tempfile.TemporaryDirectory(prefix="home-", dir=log.parent, ignore_cleanup_errors=True) as home:
         identity.own(Path(home), room.sandbox.user)
         yield replace(room, sandbox=replace(room.sandbox, home=home, tools=tools))
 
 
-def _prepare(check: Check, room: Room, log: Path) -> tuple[str, _Report | None]:
-    """The command to run, and where its report will be: in a sandbox, an injected one in a folder that it may write."""
-    if check.report is not None and check.report.junit:
-        return check.run, _Report(path=check.report.junit, root=room.written)
-    command = pytest_command(check.run)
-    if command is None:
-        return check.run, None
-    if not command.takes_report:
-        own = command.own_report
-        return check.run, _Report(path=own, root=room.written) if own else None
-    if room.sandbox is None:
-        name = f"{log.name}.xml"
-        return with_report(check.run, shlex.quote(str(log.with_name(name)))), _Report(path=name, root=log.parent)
-    folder = log.with_name(f"{log.name}.report")
-    folder.mkdir(exist_ok=True)
-    identity.own(folder, room.sandbox.user)
-    return with_report(check.run, f"{_REPORT_INSIDE}/{_INJECTED}"), _Report(path=_INJECTED, root=folder)
-
-
-def _with_report_folder(room: Room, report: _Report | None) -> Sandbox | None:
-    if room.sandbox is None or report is None or report.root == room.written:
-        return room.sandbox
-    return room.sandbox.with_bind(str(report.root), _REPORT_INSIDE, writable=True)
-
-
-def _unclear(check: Check) -> tuple[str, str] | None:
-    """A report that cannot be told from the command's text is no reason to go without one."""
-    command = pytest_command(check.run)
-    if command is None or command.unclear_report is None or (check.report is not None and check.report.junit):
-        return None
-    name = command.unclear_report
-    fault = f"to {name}, and the command's text does not tell which file that is" if name else "and names no file"
-    plain = "write a plain path inside the tree, such as --junitxml=out/report.xml, or no report option"
-    return "no-report", f"The check asks for a report {fault}: {plain}."
-
-
-def _remove_old(report: _Report) -> tuple[str, str] | None:
-    """What stands in the report's place is from another run, wherever it comes from (case VG-03)."""
-    try:
-        files.remove_beneath(report.root, report.path)
-    except OSError as fault:
-        return "bad-report", f"The report {report.path} cannot be made anew: {fault}"
-    return None
-
-
 def _not_run(check: Check, log: Path, fault: tuple[str, str]) -> CheckRun:
-    log.write_bytes(f"not run: {fault[1]}\n".encode())
+    data = f"not run: {fault[1]}\n".encode()
+    log.write_bytes(data)
     return CheckRun(
         run=check.run,
         exit_code=0,
@@ -147,43 +132,113 @@ def _not_run(check: Check, log: Path, fault: tuple[str, str]) -> CheckRun:
         tail=fault[1],
         expected_report=True,
         report_fault=fault,
+        log_digest=hashlib.sha256(data).hexdigest(),
     )
 
 
-def _facts(check: Check, ended: processes.Ended, log: Path) -> CheckRun:
-    tail = last_lines(log)
+def _facts(check: Check, command: Command, ended: processes.Ended, log: Path) -> CheckRun:
+    """What is known from the end of the process; a program that came up and was ended by us counts as ended with 0."""
+    watcher = command.watcher
+    if watcher is not None:
+        watcher.look(last=True)
+    code = ended.exit_code if ended.how == "exited" else None
+    message = ended.message
+    if ended.how == "up":
+        code, message = 0, "It was up, and was ended."
+    elif ended.how == "wall-limit" and watcher is not None and not watcher.up:
+        message = f"{message} It did not come up."
+    elif ended.how == "taken":
+        code = 1
     return CheckRun(
         run=check.run,
-        exit_code=ended.exit_code if ended.how == "exited" else None,
+        exit_code=code,
         seconds=ended.seconds,
         log=_recorded(log),
-        tail="\n".join(filter(None, (tail, ended.message))),
+        tail="\n".join(filter(None, (last_lines(log), message))),
         timed_out=ended.how == "wall-limit",
-        leftovers=ended.leftovers,
+        leftovers=() if ended.how == "up" else ended.leftovers,
+        log_digest=_digest(log),
     )
 
 
-def _with_report(run: CheckRun, check: Check, report: _Report | None, room: Room) -> CheckRun:
-    if report is None:
-        demanded = check.report is not None and bool(check.report.at_least)
-        what = "The check demands that tests are counted, and writes no report that could be read."
-        return replace(run, expected_report=demanded, report_fault=("no-report", what) if demanded else None)
+def _shown(
+    run: CheckRun,
+    check: Check,
+    asked: Asked,
+    command: Command,
+    room: Room,
+    log: Path,
+    redact: tuple[str, ...],
+    *,
+    cut: bool,
+) -> CheckRun:
+    """The run with all that could be read of what it left, or with the fault that hides it."""
+    watcher = command.watcher
+    expected = bool(asked.wanted) or check.kind is not None or bool(check.expects or check.refuses)
+    known = expected_of(check, asked)
+    run = replace(run, expected_report=expected, surface=Surface(expected=known) if known else None)
+    if watcher is not None and watcher.taken:
+        what = f"{check.wait.url if check.wait else ''} answers before the program was started, so it cannot be told apart."
+        return replace(run, report_fault=("service", what))
+    found: dict[str, bytes] = {}
+    reports: dict[str, str] = {}
+    fault = _take(asked, log, redact, found, reports)
+    run = replace(run, reports=reports, report_digest=asking.digest_of(reports))
+    if fault is None and not any(wanted.what in ("junit", "tap") for wanted in asked.wanted):
+        fault = _uncounted(check)
+    if fault is not None:
+        return replace(run, expected_report=True, report_fault=fault)
+    output = Output(
+        files=found,
+        log=files.read_plain(log, most=MOST_BYTES) if _reads_output(check) else b"",
+        cut=cut,
+        up=watcher.up if watcher is not None else None,
+        tree=Path(AT) if room.sandbox else room.path,
+    )
     try:
-        found = _read(report, Path(AT) if room.sandbox else room.path)
-    except FileNotFoundError:
-        what = f"The check wrote no report to {report.path}."
-        return replace(run, expected_report=True, report_fault=("no-report", what))
-    except (BadReport, OSError) as fault:
-        what = f"The report {report.path} cannot be used. {fault}"
-        return replace(run, expected_report=True, report_fault=("bad-report", what))
-    return replace(run, expected_report=True, report=_noted(found, run.tail))
+        tests = tests_of(asked, output)
+        surface = surface_of(check, asked, output)
+    except (BadReport, OSError) as wrong:
+        return replace(run, expected_report=True, report_fault=_fault_of(wrong, run))
+    return replace(run, report=_noted(tests, run.tail) if tests is not None else None, surface=surface)
 
 
-def _read(report: _Report, tree: Path) -> TestReport:
-    """The report of this run: any earlier one was removed.  Raises BadReport or OSError; links are not followed."""
-    with files.open_beneath(report.root, report.path) as descriptor:
-        data = files.read_open(descriptor, MOST_BYTES + 1)
-    return parse(data, tree=tree)
+def _take(
+    asked: Asked, log: Path, redact: tuple[str, ...], found: dict[str, bytes], reports: dict[str, str]
+) -> tuple[str, str] | None:
+    """Read and keep what the run was to write; the first that is not there, or no plain file, is the fault."""
+    fault: tuple[str, str] | None = None
+    for wanted in asked.wanted:
+        noun = "picture" if wanted.what == "picture" else "report"
+        try:
+            found[wanted.kept] = data = asking.taken(wanted, redact)
+            reports[_recorded(asking.kept_folder(log) / wanted.kept)] = asking.keep(log, wanted.kept, data)
+        except FileNotFoundError:
+            fault = fault or ("no-report", f"The check wrote no {noun} to {wanted.path}.")
+        except (BadReport, OSError) as wrong:
+            fault = fault or ("bad-report", f"The {noun} {wanted.path} cannot be used. {wrong}")
+    return fault
+
+
+def _uncounted(check: Check) -> tuple[str, str] | None:
+    """Tests that are demanded and cannot be counted."""
+    if check.kind == "tests" or (check.report is not None and check.report.at_least):
+        return "no-report", "The check demands that tests are counted, and writes no report that could be read."
+    return None
+
+
+def _fault_of(wrong: Exception, run: CheckRun) -> tuple[str, str]:
+    """The rule for a report that cannot be used; where nothing was done, the exit status says more if it is not 0."""
+    inner = wrong.fault if isinstance(wrong, Named) else wrong
+    if isinstance(inner, Missing):
+        return "no-report", str(wrong)
+    if isinstance(inner, NothingRan):
+        return ("no-tests" if run.exit_code == 0 else "no-report"), str(wrong)
+    return "planned-only" if isinstance(inner, PlannedOnly) else "bad-report", str(wrong)
+
+
+def _reads_output(check: Check) -> bool:
+    return bool(check.expects or check.refuses) or check.kind in ("lint", "types")
 
 
 def _noted(report: TestReport, tail: str) -> TestReport:
@@ -195,9 +250,29 @@ def _noted(report: TestReport, tail: str) -> TestReport:
     return replace(report, note=" ".join(filter(None, (report.note, more))))
 
 
-def _recorded(log: Path) -> str:
-    """The log's path within its job's record (``jobs/<job>/…``), or its name elsewhere."""
-    for folder in log.parents:
+def _recorded(path: Path) -> str:
+    """A path within its job's record (``jobs/<job>/…``), or its name elsewhere."""
+    for folder in path.parents:
         if folder.parent.name == "jobs":
-            return log.relative_to(folder).as_posix()
-    return log.name
+            return path.relative_to(folder).as_posix()
+    return path.name
+
+
+def _digest(log: Path) -> str:
+    """The SHA-256 of the log as it was kept."""
+    try:
+        with log.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _around(given: Mapping[str, str], room: Room, redact: tuple[str, ...]) -> str:
+    """A digest of what was around a run: names and values without secrets, and the walls without folders that are new each time."""
+    values = {name: redact_text(value, redact) for name, value in given.items()}
+    walls = None
+    if room.sandbox is not None:
+        shape = asdict(room.sandbox)
+        walls = {name: shape[name] for name in ("writable", "tools", "hosts", "user")}
+    shape_of_all = json.dumps([values, walls], sort_keys=True, default=str)
+    return hashlib.sha256(shape_of_all.encode()).hexdigest()

@@ -10,7 +10,7 @@ from interlock.adapters.files import shared
 from interlock.adapters.files.loop import loop
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.scalars import meaning, quoted
-from interlock.adapters.files.yaml_tree import Keys, Node, read_yaml
+from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
 from interlock.core.contract.card import Artifact, Card, Needs
 from interlock.core.problems import Problem, Where
 from interlock.ports import CardFile
@@ -133,6 +133,14 @@ def _artifacts(reading: Reading, node: Node, key: str) -> tuple[Artifact, ...]:
     return reading.items(node, key, _artifact, "[{path: out/screen.png, kind: screenshot}]")
 
 
+def _reproduces(reading: Reading, node: Node, key: str) -> tuple[str, ...]:
+    """One test, or a list of tests."""
+    if isinstance(node, Text):
+        value = read.filled(reading, node, key)
+        return (value,) if value is not None else ()
+    return reading.items(node, key, read.filled, "[tests/test_retry.py::test_cancelled]")
+
+
 def _needs(reading: Reading, node: Node, key: str) -> Needs:
     return Needs(**shared.decode(reading, node, key, _NEEDS, "{database: app}"))
 
@@ -167,6 +175,6 @@ _CARD: Final[shared.Table] = {
     "variants": read.whole(1, 100),
     "risk": read.choice("low", "normal", "high"),
     "isolation": read.choice("worktree", "snapshot", "sealed"),
-    "reproduces": read.filled,
+    "reproduces": _reproduces,
     "loop": loop,
 }

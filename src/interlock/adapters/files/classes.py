@@ -62,4 +62,5 @@ CLASS: Final[shared.Table] = {
     "sign_off": read.choice("owner", "none"),
     "phases": agents.phases,
     "per_day": agents.spend,
+    "solo": read.flag,
 }

@@ -11,7 +11,6 @@ from interlock.core.contract.policy import Policy
 
 LATER: Final = (
     "review",
-    "flakes",
     "forge",
     "metrics",
     "retention",
@@ -33,8 +32,6 @@ def later(reading: Reading, node: Node, key: str) -> None:
 
 def check_built(reading: Reading, policy: Policy) -> None:
     """Refuse values of built keys that ask for what is not there yet."""
-    if policy.train.slots != 1:
-        _tell(reading, "train.slots", "More than one slot of the train is not built yet.", "Write slots: 1.")
     if policy.workspaces is not None:
         _tell(reading, "workspaces", "workspaces is known but not built yet.", "Leave it out.")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from interlock.adapters.files import agents, around, routes, shared
+from interlock.adapters.files import agents, around, diagnostics, routes, shared
 from interlock.adapters.files import reading as read
 from interlock.adapters.files.classes import read_classes
 from interlock.adapters.files.later import LATER, check_built, later
@@ -16,7 +16,7 @@ from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
 from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.places import in_order
-from interlock.core.contract.policy import Policy, Train
+from interlock.core.contract.policy import Flakes, Policy, Train
 from interlock.core.problems import Problem
 
 ALWAYS_PROTECTED: Final = ("tasks/**", "interlock.yaml")
@@ -58,6 +58,10 @@ def _train(reading: Reading, node: Node, key: str) -> Train:
     return Train(**shared.decode(reading, node, key, _TRAIN, '{checks: ["uv run pytest -q"]}'))
 
 
+def _flakes(reading: Reading, node: Node, key: str) -> Flakes:
+    return Flakes(**shared.decode(reading, node, key, {"reruns": read.whole(0, 10)}, "{reruns: 1}"))
+
+
 def _ports(reading: Reading, node: Node, key: str) -> tuple[tuple[str, int], ...] | None:
     """Block 0: the ports of the main checkout, by the name of their variable."""
     found = []
@@ -97,6 +101,10 @@ _TRAIN: Final[shared.Table] = {
     "checks": shared.checks,
     "slots": read.whole(1, 64),
     "batch": read.whole(1, 256),
+    "window": read.whole(1, 256),
+    "style": read.choice("merge", "squash", "rebase"),
+    "retries": read.whole(0, 10),
+    "stalled": read.duration,
     "sign_off": read.choice("owner", "none"),
     "rebuilds": read.whole(0, 100),
 }
@@ -131,6 +139,9 @@ _POLICY: Final[shared.Table] = {
     "routes": routes.routes,
     "tiers": routes.tiers,
     "rules": agents.rules,
+    "flakes": _flakes,
+    "diagnostics": diagnostics.diagnostics,
+    "numbered": read.patterns,
     "parallel_agents": read.whole(1, 1000),
     "targets": _targets,
     **dict.fromkeys(LATER, later),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from interlock.adapters.files import check_kinds
 from interlock.adapters.files import reading as read
 from interlock.adapters.files.reading import Decoder, Reading, T
 from interlock.adapters.files.yaml_tree import Keys, Node
@@ -17,6 +18,13 @@ REPORT: Table = {
     "junit": read.path,
     "at_least": read.whole(0, 1_000_000),
     "allow_skipped": read.flag,
+    "tap": read.path,
+    "sarif": read.path,
+    "cobertura": read.path,
+    "lcov": read.path,
+    "benchmark": read.path,
+    "log": read.path,
+    "allow_suppressed": read.flag,
 }
 AGENT: Table = {
     "use": read.filled,
@@ -59,6 +67,8 @@ def check(reading: Reading, node: Node, key: str) -> Check | None:
         run = read.filled(reading, node, key)
         return None if run is None else Check(run=run)
     values = decode(reading, node, key, CHECK, _CHECK_FORM)
+    if not check_kinds.complete(reading, node, key, values):
+        return None
     if "run" in values:
         return Check(**values)
     if "run" not in node.values:
@@ -72,7 +82,13 @@ def checks(reading: Reading, node: Node, key: str) -> tuple[Check, ...]:
 
 
 def report(reading: Reading, node: Node, key: str) -> Report:
-    return Report(**decode(reading, node, key, REPORT, "{junit: out/junit.xml, at_least: 1}"))
+    values = decode(reading, node, key, REPORT, "{junit: out/junit.xml, at_least: 1}")
+    for pair in (("junit", "tap"), ("cobertura", "lcov")):
+        if all(name in values for name in pair):
+            what, why = f"{key} names {pair[0]} and {pair[1]}.", "Both say the same thing, and one is compared."
+            at = reading.positions.get(f"{key}.{pair[1]}", (node.line, node.column))
+            reading.tell("shape", at, key, what=what, why=why, fix=f"Leave out {pair[1]}.")
+    return Report(**values)
 
 
 def agent(reading: Reading, node: Node, key: str) -> AgentChoice:
@@ -106,4 +122,5 @@ CHECK = {
     "report": report,
     "timeout": read.duration,
     "tier": read.choice("fast", "slow"),
+    **check_kinds.keys(decode),
 }

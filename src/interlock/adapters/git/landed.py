@@ -1,4 +1,4 @@
-"""Which cards have landed, as the default branch itself says by its commits' trailers; whoever landed them."""
+"""Which cards have landed and were not reverted, as the default branch itself says by its commits' trailers; whoever did it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from interlock.adapters.git.mirror import Mirror
 from interlock.host.files import write_whole
 
 TRAILER = "Interlock-Card"
+REVERTS = "Interlock-Reverts"
+_LANDED, _REVERTED = "+", "-"
 
 
 def landed_slugs(mirror: Mirror, commit: str) -> frozenset[str]:
@@ -23,14 +25,27 @@ def landed_slugs(mirror: Mirror, commit: str) -> frozenset[str]:
         return known
     git = mirror.git
     grows = bool(before) and git.run("merge-base", "--is-ancestor", before, commit, ok=(0, 1, 128)).code == 0
-    span = f"{before}..{commit}" if grows else commit
-    form = f"--format=%(trailers:key={TRAILER},valueonly)"
-    text = git.text("log", form, f"--grep=^{TRAILER}: ", span, seconds=600.0)
-    fresh = {line.partition("@")[0].strip() for line in text.splitlines() if "@" in line}
-    slugs = frozenset(fresh | known if grows else fresh)
+    said = _said(mirror, f"{before}..{commit}" if grows else commit)
+    kept_ones = known if grows else frozenset[str]()
+    slugs = frozenset(slug for slug in kept_ones | said.keys() if said.get(slug, _LANDED) == _LANDED)
     with suppress(OSError):
         write_whole(kept, json.dumps({"commit": commit, "slugs": sorted(slugs)}).encode())
     return slugs
+
+
+def _said(mirror: Mirror, span: str) -> dict[str, str]:
+    """What the newest commit that speaks of a slug says of it: that it landed, or that it was taken back."""
+    landed, reverted = (f"%(trailers:key={key},valueonly,separator=%x1f)" for key in (TRAILER, REVERTS))
+    words = ("log", "-z", "--topo-order", f"--format={landed}%x1e{reverted}")
+    text = mirror.git.text(*words, "-E", f"--grep=^({TRAILER}|{REVERTS}): ", span, seconds=600.0)
+    found: dict[str, str] = {}
+    for entry in text.split("\0"):
+        landings, _, reverts = entry.partition("\x1e")
+        for values, meaning in ((reverts, _REVERTED), (landings, _LANDED)):
+            for value in filter(None, (part.strip() for part in values.split("\x1f"))):
+                if "@" in value:
+                    found.setdefault(value.partition("@")[0].strip(), meaning)
+    return found
 
 
 def _read(path: Path) -> tuple[str, frozenset[str]]:

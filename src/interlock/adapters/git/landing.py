@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import GitFailed, refused
 from interlock.adapters.git.mirror import TRACKED, Mirror
@@ -35,8 +37,34 @@ def push(mirror: Mirror, branch: str, oid: str, expected: str | None) -> Landing
 
 
 def land(mirror: Mirror, base: Base, oid: str) -> Landing:
-    """Move the default branch of the remote from base.oid to oid, and only from there; see push."""
-    return push(mirror, base.branch, oid, base.oid)
+    """Move the default branch of the remote from base.oid to oid, and only from there; see push.
+
+    What the remote then says that it has is looked at once more: ``otherwise`` when the commit is not part of its branch,
+    since a hook or a program behind the remote put something else there.
+    """
+    answer = push(mirror, base.branch, oid, base.oid)
+    if answer.state != "landed":
+        return answer
+    stands = _stands(mirror, f"{BRANCHES}{base.branch}")
+    if stands is None or stands == oid or (stands and _contains(mirror.git, f"{BRANCHES}{base.branch}", oid, stands)):
+        return answer
+    return Landing(state="otherwise", oid=stands, message=f"{base.branch} stands on {stands[:12] or 'nothing'}.")
+
+
+def stand(mirror: Mirror, branches: Sequence[str]) -> dict[str, str]:
+    """Where branches of the remote stand at this moment; one that is not there is left out.  Raises GitFailed."""
+    refs = [f"{BRANCHES}{branch}" for branch in branches]
+    lines = mirror.git.text("ls-remote", "origin", *refs, seconds=_NET).splitlines()
+    found = {ref: oid for oid, _, ref in (line.partition("\t") for line in lines)}
+    return {branch: found[ref] for branch, ref in zip(branches, refs, strict=True) if ref in found}
+
+
+def _stands(mirror: Mirror, ref: str) -> str | None:
+    """The commit of a branch of the remote, empty when there is none; None when the remote cannot be asked now."""
+    try:
+        return mirror.git.text("ls-remote", "origin", ref, seconds=_NET).split("\t")[0]
+    except GitFailed:
+        return None
 
 
 def _must_move_forward(mirror: Mirror, branch: str, oid: str, expected: str | None) -> None:

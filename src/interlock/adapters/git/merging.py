@@ -1,4 +1,4 @@
-"""Merging heads into a base away from every work tree: one commit, or the first head that clashes; testing it is the train's."""
+"""Merging heads into a base away from every work tree, in three styles, or the first head that clashes; testing is the train's."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interlock.adapters.git import diffs
+from interlock.adapters.git import diffs, replaying
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.errors import GitFailed, NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
+from interlock.core.contract.policy import Style
 from interlock.ports import Merged, TextConflict
 
 _LONG = 300.0
@@ -51,20 +52,31 @@ def melt(git: GitDir, ours: str, theirs: str) -> Melt:
     return Melt(clean=done.code == 0, tree=tree.decode().strip(), clashes=tuple(clashes))
 
 
-def merge(git: GitDir, base: str, heads: Sequence[str], message: str) -> Merged | TextConflict:
-    """One commit whose first parent is base and whose further parents are the heads, merged in their order.
+def merge(
+    git: GitDir, base: str, heads: Sequence[str], message: str, *, style: Style = "merge", each: Sequence[str] = ()
+) -> Merged | TextConflict:
+    """The heads on the base, in their order, in one of the three styles; the tree is the same in each.
 
-    The steps in between are thrown away: on the default branch each first-parent commit is one tree that was
-    tested.  Gives the first head that clashes instead, with the paths.  Raises NoMergeBase, GitFailed.
+    ``merge``: one commit whose first parent is base and whose further parents are the heads.  ``squash``: one commit for each head, with its
+    message of ``each``, in one line on the base.  ``rebase``: the heads' own commits replayed in one line, each with its author and
+    message; a head whose commits cannot be replayed one by one to the same tree is squashed.  The steps in between are thrown away.  Gives the first head that
+    clashes instead, with the paths.  Raises NoMergeBase, GitFailed.
     """
-    at = base
-    for head in heads:
+    at, line, tree = base, base, git.text("rev-parse", f"{base}^{{tree}}") if not heads else ""
+    for number, head in enumerate(heads):
         melted = melt(git, at, head)
         if not melted.clean:
             return TextConflict(head=head, paths=melted.paths)
-        at = commit_tree(git, melted.tree, [at, head], "a step of a merge")
-    tree = git.text("rev-parse", f"{at}^{{tree}}")
-    commit = commit_tree(git, tree, [base, *heads], message)
+        tree = melted.tree
+        if style != "merge":
+            text = each[number] if number < len(each) else message
+            line = (replaying.replay(git, base, line, head, tree) if style == "rebase" else None) or commit_tree(
+                git, tree, [line], text, replaying.author_of(git, head)
+            )
+            at = line
+        elif number + 1 < len(heads):
+            at = commit_tree(git, tree, [at, head], "a step of a merge")
+    commit = commit_tree(git, tree, [base, *heads], message) if style == "merge" else line
     return Merged(commit=commit, tree=tree, diff=difference(git, base, commit))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,9 +12,10 @@ from interlock.adapters.git.errors import GitFailed, UnknownRef
 from interlock.adapters.git.plumbing import GitDir, names
 from interlock.core.gate.changes import Change
 from interlock.core.problems import Refused
-from interlock.ports import Blob
+from interlock.ports import Blob, Melting
 
 AGENT: Final = "agent/"
+CARD_TRAILER: Final = "Interlock-Card"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,17 @@ class Reader:
         """The same for many heads in a handful of processes; a head without a verdict has its refusal instead."""
         return diffs.changes_many(self.git, base, heads)
 
+    def cards_named(self, base: str, head: str) -> tuple[str, ...]:
+        """Slugs that the trailers of head's own commits name, whatever its branch is called."""
+        form = f"--format=%(trailers:key={CARD_TRAILER},valueonly)"
+        lines = self.git.text("log", form, f"{base}..{head}", seconds=600.0).splitlines()
+        return tuple(dict.fromkeys(line.partition("@")[0].strip() for line in lines if line.strip()))
+
+    def patch(self, base: str, head: str) -> str:
+        """The textual difference of two commits; no program of a configuration has a part in it."""
+        words = ("diff-tree", "-p", "-r", "--no-ext-diff", "--no-textconv", "--no-relative", "--no-color", base, head)
+        return self.git.run(*words, seconds=120.0).out.decode("utf-8", "replace")
+
     def branches(self, base: str) -> dict[str, str]:
         """agent/* branches that are not merged into base, local before remote: short name → commit.
 
@@ -111,6 +124,14 @@ class Reader:
             if kind == "heads" or short not in found:
                 found[short] = (name.split("/", 2)[2], oid)
         return unmerged(self.git, base, dict(found.values()))
+
+    @contextmanager
+    def melting(self, base: str) -> Iterator[Melting]:
+        """A place to merge heads with a base, thrown away afterwards; see matrix."""
+        from interlock.adapters.git.matrix import melting_pot
+
+        with melting_pot(self.git, base) as pot:
+            yield pot
 
 
 def unmerged(git: GitDir, base: str, branches: Mapping[str, str]) -> dict[str, str]:

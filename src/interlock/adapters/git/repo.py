@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from interlock.adapters.git import admin, commits, landed, landing, merging, objects, rebasing, trees
-from interlock.adapters.git.discover import BRANCHES, TASKS, Found, discover
+from interlock.adapters.git import (
+    admin,
+    anchor,
+    commits,
+    grafting,
+    landed,
+    landing,
+    merging,
+    objects,
+    rebasing,
+    reverting,
+    trees,
+    whole,
+)
+from interlock.adapters.git.discover import BRANCHES, TASKS, Found, config, discover, remote_of
 from interlock.adapters.git.errors import UnknownRef, refused
 from interlock.adapters.git.mirror import HEAD, TRACKED, Mirror
 from interlock.adapters.git.reader import Reader, unmerged
@@ -16,10 +29,11 @@ from interlock.adapters.git.sealed import changes, equal, view, work
 from interlock.adapters.git.sealed import head as sealed_head
 from interlock.adapters.git.sealed import rebasing as sealed_rebasing
 from interlock.adapters.git.sealed.layout import Layout
+from interlock.core.contract.policy import Style
 from interlock.core.gate.changes import Change
 from interlock.core.problems import Refused
 from interlock.core.sandbox import Gate
-from interlock.ports import Author, Base, Blob, Head, Landing, Merged, Place, TextConflict, Work
+from interlock.ports import Author, Base, Blob, Head, Inverse, Landing, Melting, Merged, Place, TextConflict, Work
 
 _REMEMBERED = 512
 _SMALL = 1 << 16
@@ -108,6 +122,17 @@ class GitRepo:
     def changes_many(self, base: str, heads: Sequence[str]) -> Mapping[str, tuple[Change, ...] | Refused]:
         return self.reader.changes_many(base, heads)
 
+    def patch(self, base: str, head: str) -> str:
+        return self.reader.patch(base, head)
+
+    def cards_named(self, base: str, head: str) -> tuple[str, ...]:
+        return self.reader.cards_named(base, head)
+
+    @property
+    def remote_url(self) -> str | None:
+        """Where the remote is, as the user's repository says now; a path is absolute.  None without one."""
+        return remote_of(self.found, config(self.found.git(), "--includes")).url
+
     def is_ancestor(self, old: str, new: str) -> bool:
         return self.reader.is_ancestor(old, new)
 
@@ -130,6 +155,17 @@ class GitRepo:
         self._import(tuple(known.values()))
         return unmerged(self.reader.git, base, shown)
 
+    @contextmanager
+    def melting(self, base: str) -> Iterator[Melting]:
+        """A place to merge heads with a base, thrown away afterwards; what was found is remembered beside the mirror."""
+        from interlock.adapters.git.matrix import melting_pot
+        from interlock.adapters.git.matrix_known import Known
+
+        mirror = self.mirror
+        mirror.ensure()
+        with melting_pot(mirror.git, base, known=Known(self.found.state / "matrix"), found=self.found) as pot:
+            yield pot
+
     def agent_branches(self) -> Mapping[str, str]:
         """agent/* branches of the remote that are not merged into the default branch: name → oid."""
         git = self.mirror.git
@@ -137,6 +173,17 @@ class GitRepo:
         base = refs.pop(HEAD, None)
         branches = {name.removeprefix(TRACKED): oid for name, oid in refs.items()}
         return branches if base is None else unmerged(git, base, branches)
+
+    def checkpoint(self, history: str) -> str | None:
+        """The signed checkpoint of a history that was kept last; see anchor."""
+        return anchor.read(self.mirror, history)
+
+    def keep_checkpoint(self, history: str, text: str) -> None:
+        anchor.write(self.mirror, history, text)
+
+    def landed_jobs(self, commit: str) -> Mapping[str, str]:
+        """Jobs that the commits in the history of ``commit`` say they landed: job → commit."""
+        return anchor.landed_jobs(self.mirror, commit)
 
     # ------------------------------------------------------------ work of tasks
     def landed_slugs(self, commit: str) -> frozenset[str]:
@@ -214,6 +261,14 @@ class GitRepo:
             haves = set(mirror.git.refs(TRACKED).values())
             objects.fetch_local(mirror.git, self.found.common_dir / "objects", sorted(missing), haves)
 
+    def inverse(self, onto: str, job: str, *, message: str, author: Author) -> Inverse | TextConflict | None:
+        """One commit on onto that takes a landed job's work back; see reverting."""
+        git = self.mirror.git
+        commit = reverting.landed_as(git, onto, job)
+        if commit is None:
+            return None
+        return reverting.inverse(git, onto, commit, message.replace("{commit}", commit), author)
+
     def keep(self, ref: str, oid: str) -> None:
         """Make a commit reachable at ref in the mirror and in the user's repository."""
         mirror = self.mirror
@@ -249,6 +304,10 @@ class GitRepo:
         job = equal.Equal(commit=commit, known=frozenset(known), caches=tuple(caches))
         return equal.equals_commit(self.mirror, self._layout, place, job)
 
+    def graft(self, onto: str, source: str, paths: Sequence[str]) -> str:
+        """A commit with the tree of onto and the paths as in source; see grafting.graft."""
+        return grafting.graft(self.mirror, onto, source, paths)
+
     def put_back(self, path: Path, commit: str) -> tuple[str, ...]:
         """Make the tracked files of a tree those of the commit again; gives the paths that were not."""
         return trees.put_back(self.mirror, path, commit)
@@ -258,13 +317,23 @@ class GitRepo:
         return trees.fresh_tree(self.mirror, commit, path)
 
     # ------------------------------------------------------------ integration
-    def merge(self, base: str, heads: Sequence[str], *, message: str) -> Merged | TextConflict:
-        """One commit of base and all heads, or the first head that clashes; see merging.merge."""
-        return merging.merge(self.mirror.git, base, heads, message)
+    def merge(
+        self, base: str, heads: Sequence[str], *, message: str, style: Style = "merge", each: Sequence[str] = ()
+    ) -> Merged | TextConflict:
+        """The base with all heads, or the first head that clashes; see merging.merge."""
+        return merging.merge(self.mirror.git, base, heads, message, style=style, each=each)
+
+    def lacking(self, base: str, commit: str, heads: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Heads whose change is not whole in the commit, and paths that nobody brought; see whole.lacking."""
+        return whole.lacking(self.mirror.git, base, commit, heads)
 
     def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing:
         """Move a branch of the remote from an expected commit; see landing.push."""
         return landing.push(self.mirror, branch, oid, expected)
+
+    def stand(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """Where branches of the remote stand at this moment; see landing.stand."""
+        return landing.stand(self.mirror, branches)
 
     def land(self, base: Base, oid: str) -> Landing:
         """Move the remote's default branch from base.oid to oid, and only from there."""

@@ -39,6 +39,8 @@ def follow(connection: Connection, job: Job, event: Event) -> None:
     values: dict[str, Any] = {"head": job.head}
     if job.state is not State.WAITING:
         values["state"] = _STATES.get(job.state, "draft")
+    if job.state is State.REVERTED:
+        return  # it landed, and that stays so
     if job.state in (State.LANDED, State.ABANDONED):
         values["closed_at"] = job.since
     connection.execute(update(change).where(change.c.job == job.id).values(values))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
+from interlock.core.job.evidence import CheckRun, Evidence, Finding, TestReport, Verdict
 from interlock.core.job.lifecycle import Job, State, Waiting
+from interlock.core.job.surface import surface_from
 
 
 def plain(value: Any) -> Any:
@@ -41,19 +42,22 @@ def job_from(doc: Mapping[str, Any]) -> Job:
 
 
 def run_from(doc: Mapping[str, Any]) -> CheckRun:
-    report, fault = doc["report"], doc["report_fault"]
+    report, fault, surface = doc["report"], doc["report_fault"], doc.get("surface")
     return CheckRun(
         **{
             **doc,
             "report": TestReport(**report) if report is not None else None,
             "report_fault": (fault[0], fault[1]) if fault is not None else None,
             "leftovers": tuple(doc["leftovers"]),
+            "argv": tuple(doc.get("argv", ())),
+            "surface": surface_from(surface) if surface is not None else None,
         }
     )
 
 
 def evidence_from(doc: Mapping[str, Any]) -> Evidence:
-    return Evidence(**{**doc, "verdicts": tuple(_verdict(verdict) for verdict in doc["verdicts"])})
+    verdicts = tuple(_verdict(verdict) for verdict in doc["verdicts"])
+    return Evidence(**{**doc, "verdicts": verdicts, "grafted": tuple(doc.get("grafted", ()))})
 
 
 def cached(run: CheckRun) -> CheckRun:
@@ -62,4 +66,14 @@ def cached(run: CheckRun) -> CheckRun:
 
 
 def _verdict(doc: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**doc, "run": run_from(doc["run"]), "tests": tuple(doc["tests"])})
+    return Verdict(
+        **{
+            **doc,
+            "run": run_from(doc["run"]),
+            "tests": tuple(doc["tests"]),
+            "also": tuple(Finding(**{**each, "tests": tuple(each["tests"])}) for each in doc.get("also", ())),
+            "notes": tuple(doc.get("notes", ())),
+            "flaky": tuple(doc.get("flaky", ())),
+            "reruns": tuple(map(run_from, doc.get("reruns", ()))),
+        }
+    )

@@ -1,23 +1,64 @@
-"""Evidence rows, the proof derived from them, and check runs that need not be done twice; judging a run is core's work."""
+"""Evidence rows with their signatures, the proof derived from them, and check runs kept for later; judging a run is core's work."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from typing import Final
+
+from sqlalchemy import Connection, Row, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from interlock.adapters.store import events
 from interlock.adapters.store.codec import cached, evidence_from, plain, run_from
+from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import check_run, evidence
+from interlock.core.job.chain import FILED, KEYS, Filed, sha256
+from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
+from interlock.core.job.trust import doubt, gone, signed_as
 from interlock.core.job.verified import Verified, derive
 from interlock.core.problems import Refusal, Refused
+from interlock.ports import Signer
+
+ADDED: Final = "evidence.added"
+KEY_ADDED: Final = "key.added"
 
 
-def add(connection: Connection, new: Evidence, at: float) -> int:
-    """Write one row of evidence and tell its number."""
-    values = {"at": at, "subject": new.subject, "commit": new.commit, "tree": new.tree, "doc": plain(new)}
-    key = connection.execute(insert(evidence).values(values)).inserted_primary_key
-    assert key is not None  # noqa: S101 -- one row was inserted
-    return int(key[0])
+def add(connection: Connection, new: Evidence, at: float, signer: Signer) -> int:
+    """Write one signed row of evidence, and the event that binds it into the chain; tells its number."""
+    lock_history(connection)
+    _add_key(connection, signer, at)
+    number, doc = last(connection) + 1, plain(new)
+    envelope = signer.sign(signed_as(new, number=number, at=at, doc=doc, runner=signer.runner))
+    columns = {"subject": new.subject, "commit": new.commit, "tree": new.tree}
+    connection.execute(insert(evidence).values(id=number, at=at, doc=doc, envelope=envelope, **columns))
+    data = {
+        "evidence": number,
+        "commit": new.commit,
+        "tree": new.tree,
+        "passed": new.passed,
+        "envelope": sha256(envelope.encode()),
+    }
+    events.append(connection, NewEvent(subject=f"{FILED}{new.subject}", step=str(number), kind=ADDED, data=data), at)
+    return number
+
+
+def _add_key(connection: Connection, signer: Signer, at: float) -> None:
+    """Say once in the history with which key its evidence is signed; the caller holds the history's lock."""
+    if events.find(connection, KEYS, 0, signer.key_id) is None:
+        data = {"public": signer.public, "runner": signer.runner}
+        events.append(connection, NewEvent(subject=KEYS, step=signer.key_id, kind=KEY_ADDED, data=data), at)
+
+
+def last(connection: Connection) -> int:
+    """The number of the last row, also when that row is gone and only its event tells of it."""
+    kept = connection.execute(select(func.max(evidence.c.id))).scalar() or 0
+    told = events.newest(connection, ADDED)
+    return max(kept, told.data["evidence"] if told is not None else 0)
+
+
+def keys(connection: Connection) -> tuple[str, ...]:
+    """The public keys that the history knows, as PEM."""
+    return tuple(event.data["public"] for event in events.listing(connection, KEYS, 0))
 
 
 def listing(connection: Connection, subject: str, commit: str | None) -> tuple[tuple[int, Evidence], ...]:
@@ -28,10 +69,24 @@ def listing(connection: Connection, subject: str, commit: str | None) -> tuple[t
     return tuple((row.id, evidence_from(row.doc)) for row in connection.execute(query))
 
 
+def filed(connection: Connection, subject: str | None = None) -> tuple[Filed, ...]:
+    """Rows as they stand, of one subject or of all, in their order."""
+    query = select(evidence).order_by(evidence.c.id)
+    if subject is not None:
+        query = query.where(evidence.c.subject == subject)
+    return tuple(_filed(row) for row in connection.execute(query))
+
+
+def _filed(row: Row[tuple[object, ...]]) -> Filed:
+    shape = dict(row._asdict())
+    return Filed(number=shape.pop("id"), **shape)
+
+
 def prove(
     connection: Connection,
     subject: str,
     *,
+    signer: Signer,
     commit: str,
     policy_digest: str | None,
     card_oid: str | None,
@@ -39,11 +94,34 @@ def prove(
     base: str | None = None,
 ) -> Verified:
     """Derive the proof for a commit from its rows as they stand in this transaction.  Raises Refused."""
-    rows = [row for _, row in listing(connection, subject, None)]
-    proof = derive(rows, commit=commit, policy_digest=policy_digest, card_oid=card_oid, tree=tree, base=base)
+    bound = {"policy_digest": policy_digest, "card_oid": card_oid, "tree": tree, "base": base}
+    proof = proof_of(connection, subject, commit, signer, bound)
     if isinstance(proof, Refusal):
         raise Refused(proof)
     return proof
+
+
+def proof_of(
+    connection: Connection, subject: str, commit: str, signer: Signer, bound: dict[str, str | None]
+) -> Verified | Refusal:
+    """The proof for a commit, from rows that were signed and are what was signed; or why there is none."""
+    known = filed(connection, subject)
+    rows = [(row, evidence_from(row.doc)) for row in known]
+    of_commit = [(row, said) for row, said in rows if commit in (row.commit, said.commit)]
+    cited = [
+        event for event in events.listing(connection, f"{FILED}{subject}", 0) if event.data.get("commit") == commit
+    ]
+    newest = of_commit[-1] if of_commit else None
+    if cited and (newest is None or cited[-1].data["evidence"] > newest[0].number):
+        number = cited[-1].data["evidence"]
+        return gone(number, commit)
+    if newest is not None:
+        row, said = newest
+        told = next((event.data["envelope"] for event in cited if event.data["evidence"] == row.number), None)
+        fault = doubt(row, said, cited=told, opened=lambda envelope: signer.open(envelope, keys(connection)))
+        if fault is not None:
+            return fault
+    return derive([said for _, said in rows], commit=commit, **bound)
 
 
 def cached_run(connection: Connection, key: str) -> CheckRun | None:
@@ -54,5 +132,5 @@ def cached_run(connection: Connection, key: str) -> CheckRun | None:
 def cache_run(connection: Connection, key: str, run: CheckRun, at: float) -> None:
     """Keep a run under its key; the first one stays."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(check_run).values(key=key, at=at, doc=plain(run))
-    connection.execute(statement.on_conflict_do_nothing())
+    statement_ = dialect.insert(check_run).values(key=key, at=at, doc=plain(run))
+    connection.execute(statement_.on_conflict_do_nothing())

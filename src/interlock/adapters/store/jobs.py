@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from interlock.adapters.store import changes, events, evidence
 from interlock.adapters.store.codec import job_from, plain
@@ -14,6 +15,7 @@ from interlock.adapters.store.tables import slot
 from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.lifecycle import FINAL, TRANSITIONS, IllegalTransition, Job, State, apply
 from interlock.core.problems import Refusal, Refused, Stale, UnknownJob
+from interlock.ports import Signer
 
 _OPEN: Final = [state.value for state in State if state not in FINAL]
 
@@ -77,7 +79,7 @@ def begin(connection: Connection, job: Job, event: Event) -> None:
     changes.open_draft(connection, job)
 
 
-def record(connection: Connection, new: NewEvent, at: float, expect: int | None) -> Event:
+def record(connection: Connection, new: NewEvent, at: float, expect: int | None, signer: Signer) -> Event:
     """Write an event of a job and what follows from it.  Raises as ports.Store.record says."""
     before = load(connection, new.subject, lock=True)
     lock_history(connection)
@@ -88,7 +90,7 @@ def record(connection: Connection, new: NewEvent, at: float, expect: int | None)
     if new.kind == "job.landed":
         raise IllegalTransition("A landing is recorded with its evidence, by the train that landed.")
     if new.kind == "job.published":
-        _require_proof(connection, before, new)
+        _require_proof(connection, before, new, signer)
     if new.actor != "interlock":
         _refuse_landing(connection, before, new)
     return write(connection, before, new, at)
@@ -110,6 +112,11 @@ def write(connection: Connection, before: Job, new: NewEvent, at: float) -> Even
     return event
 
 
+def born(connection: Connection, jobs: Sequence[str]) -> int:
+    """The number of the event that began the first of these jobs."""
+    return connection.execute(select(func.min(table.c.born)).where(table.c.id.in_(jobs))).scalar() or 0
+
+
 def check_revision(subject: str, found: int, expected: int | None) -> None:
     """Raise Stale unless the subject stands where the caller saw it; None expects nothing."""
     if expected is not None and found != expected:
@@ -122,27 +129,29 @@ def _refuse_landing(connection: Connection, job: Job, new: NewEvent) -> None:
         return
     from interlock.adapters.store import trains
 
-    train = trains.current(connection)
-    if train is not None and train.phase == "signed" and job.id in {member.job for member in train.members}:
+    if (train := trains.landing_with(connection, job.id)) is not None:
         raise Refused(
             Refusal(
                 rule="landing",
                 what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
                 why="Its commit may be on the default branch already.",
                 would_change="interlock run finishes the landing.",
-                holders=tuple(member.slug for member in train.members),
+                holders=tuple(member.slug for member in train.landing),
             )
         )
 
 
-def _require_proof(connection: Connection, job: Job, new: NewEvent) -> None:
+def _require_proof(connection: Connection, job: Job, new: NewEvent, signer: Signer) -> None:
     """A change is published only on evidence of its head; the proof is derived here, whatever the caller says."""
     head = new.data.get("head", job.head)
     if head is None:
         raise IllegalTransition(f"{job.slug} has no commit that could be published.")
+    events.check_chain(connection, born(connection, [job.id]))
+    events.check_count(connection, job.id, job.rev)
     evidence.prove(
         connection,
         job.id,
+        signer=signer,
         commit=head,
         policy_digest=new.data.get("policy_digest"),
         card_oid=job.card_oid,

@@ -5,33 +5,51 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from sqlalchemy import Connection
-
-from interlock.adapters.store import admission, changes, events, evidence, jobs, schema, slots, trains
+from interlock.adapters.store import admission, anchoring, changes, events, evidence, jobs, schema, slots, trains
 from interlock.adapters.store.engine import Database
+from interlock.adapters.store.unsigned import NOBODY, NOWHERE
 from interlock.core.contract.policy import Cap, Kind
 from interlock.core.gate.caps import Lane
 from interlock.core.gate.request import Admitted, Request
+from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
 from interlock.core.job.lifecycle import Job
+from interlock.core.job.verified import Verified
 from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
-from interlock.ports import LandingRow
+from interlock.core.problems import Refusal
+from interlock.ports import Anchor, LandingRow, Signer
 
 
 class SqlStore:
     """The durable history in SQLite or PostgreSQL (implements ports.Store); made by ``open``."""
 
-    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        now: Callable[[], float],
+        signer: Signer = NOBODY,
+        anchor: Anchor = NOWHERE,
+    ) -> None:
         self._database = database
         self._now = now
+        self._signer = signer
+        self._anchor = anchor
 
     @classmethod
-    def open(cls, url: str, now: Callable[[], float] = time.time) -> SqlStore:
+    def open(
+        cls,
+        url: str,
+        now: Callable[[], float] = time.time,
+        *,
+        signer: Signer = NOBODY,
+        anchor: Anchor = NOWHERE,
+    ) -> SqlStore:
         """The store at a database's URL, with its schema made current.
 
-        Takes a clock in seconds since the epoch.  Raises StoreUnusable.
+        Takes a clock in seconds since the epoch, who signs evidence (by default nobody, so that there can be none), and
+        what keeps signed checkpoints outside of the database.  Raises StoreUnusable.
         """
         database = Database(url)
         try:
@@ -39,7 +57,7 @@ class SqlStore:
         except BaseException:
             database.close()
             raise
-        return cls(database, now)
+        return cls(database, now, signer, anchor)
 
     def close(self) -> None:
         self._database.close()
@@ -95,9 +113,16 @@ class SqlStore:
             return jobs.landed_slugs(connection)
 
     def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
-        write = _writer(event.subject)
+        if event.subject.startswith(trains.PREFIX):
+            with self._database.write() as connection:
+                return trains.record(connection, event, self._now(), expect)
+        if event.subject.startswith(LONE):
+            with self._database.write() as connection:
+                return events.record(connection, event, self._now())
+        kept = self._kept() if event.kind == "job.published" else None
         with self._database.write() as connection:
-            return write(connection, event, self._now(), expect)
+            anchoring.check(connection, kept, self._signer)
+            return jobs.record(connection, event, self._now(), expect, self._signer)
 
     def event(self, subject: str, attempt: int, step: str) -> Event | None:
         with self._database.read() as connection:
@@ -113,12 +138,38 @@ class SqlStore:
 
     # ------------------------------------------------------------ evidence
     def add_evidence(self, evidence_: Evidence) -> int:
+        _ = self._signer.key_id  # what takes a moment is done before anybody has to wait for us
         with self._database.write() as connection:
-            return evidence.add(connection, evidence_, self._now())
+            number = evidence.add(connection, evidence_, self._now(), self._signer)
+            checkpoint = anchoring.made(connection, self._now(), self._signer)
+        self._anchor.keep(*checkpoint)
+        return number
 
     def evidence(self, subject: str, *, commit: str | None = None) -> tuple[tuple[int, Evidence], ...]:
         with self._database.read() as connection:
             return evidence.listing(connection, subject, commit)
+
+    def proof(
+        self,
+        subject: str,
+        *,
+        commit: str,
+        policy_digest: str | None,
+        card_oid: str | None,
+        tree: str | None = None,
+        base: str | None = None,
+    ) -> Verified | Refusal:
+        bound = {"policy_digest": policy_digest, "card_oid": card_oid, "tree": tree, "base": base}
+        with self._database.read() as connection:
+            return evidence.proof_of(connection, subject, commit, self._signer, bound)
+
+    def filed(self, subject: str | None = None) -> tuple[Filed, ...]:
+        with self._database.read() as connection:
+            return evidence.filed(connection, subject)
+
+    def chain(self, *, after: int = 0, most: int | None = None) -> tuple[Linked, ...]:
+        with self._database.read() as connection:
+            return events.chain(connection, after, most)
 
     def cached_run(self, key: str) -> CheckRun | None:
         with self._database.read() as connection:
@@ -129,17 +180,35 @@ class SqlStore:
             evidence.cache_run(connection, key, run, self._now())
 
     # ------------------------------------------------------------ trains and changes
-    def train(self) -> TrainState | None:
+    def train(self, number: int | None = None) -> TrainState | None:
         with self._database.read() as connection:
-            return trains.current(connection)
+            return trains.current(connection) if number is None else trains.find(connection, number)
+
+    def open_trains(self) -> tuple[TrainState, ...]:
+        with self._database.read() as connection:
+            return trains.open_ones(connection)
 
     def trains(self) -> tuple[TrainState, ...]:
         with self._database.read() as connection:
             return trains.listing(connection)
 
     def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
+        kept = self._kept()
         with self._database.write() as connection:
-            trains.land(connection, event, landings, self._now())
+            anchoring.check(connection, kept, self._signer)
+            fresh = trains.land(connection, event, landings, self._now(), self._signer)
+            checkpoint = anchoring.made(connection, self._now(), self._signer) if fresh else None
+        if checkpoint is not None:
+            self._anchor.keep(*checkpoint)
+
+    def history(self) -> str:
+        with self._database.read() as connection:
+            return anchoring.history(connection)
+
+    def _kept(self) -> str | None:
+        """The checkpoint of this history that is kept elsewhere, asked for before anybody has to wait for us."""
+        which = self.history()
+        return self._anchor.kept(which) if which else None
 
     def landings(self) -> tuple[LandingRow, ...]:
         with self._database.read() as connection:
@@ -157,10 +226,3 @@ class SqlStore:
     def approvals(self, job: str) -> tuple[Approval, ...]:
         with self._database.read() as connection:
             return changes.approvals(connection, job)
-
-
-def _writer(subject: str) -> Callable[[Connection, NewEvent, float, int | None], Event]:
-    """Who writes the events of a subject, with what follows from them."""
-    if subject.startswith(trains.PREFIX):
-        return trains.record
-    return events.record if subject.startswith(LONE) else jobs.record

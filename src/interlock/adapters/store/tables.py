@@ -16,10 +16,11 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    Text,
     UniqueConstraint,
 )
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The number of the newest revision in migrations; a store with a lower one is migrated when it is opened."""
 
 VERSION_TABLE: Final = "interlock_schema"
@@ -47,6 +48,7 @@ event = Table(
     Column("kind", String, nullable=False),
     Column("actor", String, nullable=False),
     Column("data", JSON, nullable=False),
+    Column("digest", String),
     UniqueConstraint("subject", "attempt", "step"),
     sqlite_autoincrement=True,
 )
@@ -131,6 +133,7 @@ evidence = Table(
     Column("commit", String, nullable=False),
     Column("tree", String, nullable=False),
     Column("doc", JSON, nullable=False),
+    Column("envelope", Text),
     Index(None, "subject", "commit"),
     sqlite_autoincrement=True,
 )

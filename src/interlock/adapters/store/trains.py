@@ -1,4 +1,4 @@
-"""Trains, folded from their events, and the landing that ends one; building and testing a train is the app's work."""
+"""Trains, folded from their events, and the landings that they make; building and testing a train is the app's work."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import landing
 from interlock.adapters.store.tables import train as table
 from interlock.core.job.events import Event, NewEvent
-from interlock.core.job.lifecycle import IllegalTransition
+from interlock.core.job.lifecycle import IllegalTransition, Job, State
 from interlock.core.merge.train import TrainState, fold_train
 from interlock.core.problems import Refusal, Refused, UnknownJob
-from interlock.ports import LandingRow
+from interlock.ports import LandingRow, Signer
 
 PREFIX = "train:"
 _ENDED = ("landed", "dissolved")
@@ -34,9 +34,25 @@ def load(connection: Connection, number: int) -> TrainState:
 
 def current(connection: Connection) -> TrainState | None:
     """The oldest train that has neither landed nor dissolved."""
-    query = select(table.c.number).where(table.c.phase.not_in(_ENDED)).order_by(table.c.number).limit(1)
-    number = connection.execute(query).scalar_one_or_none()
-    return None if number is None else load(connection, number)
+    return next(iter(open_ones(connection)), None)
+
+
+def open_ones(connection: Connection) -> tuple[TrainState, ...]:
+    """Trains that have neither landed nor dissolved, the oldest first."""
+    query = select(table.c.number).where(table.c.phase.not_in(_ENDED)).order_by(table.c.number)
+    return tuple(load(connection, number) for number in connection.execute(query).scalars().all())
+
+
+def find(connection: Connection, number: int) -> TrainState | None:
+    """The train of that number, ended or not."""
+    known = connection.execute(select(table.c.number).where(table.c.number == number)).scalar_one_or_none()
+    return None if known is None else load(connection, number)
+
+
+def landing_with(connection: Connection, job: str) -> TrainState | None:
+    """The signed train whose sealed candidate holds the job: its commit may be on the default branch already."""
+    signed = (train for train in open_ones(connection) if train.phase == "signed")
+    return next((train for train in signed if job in {member.job for member in train.landing}), None)
 
 
 def listing(connection: Connection) -> tuple[TrainState, ...]:
@@ -59,15 +75,22 @@ def record(connection: Connection, new: NewEvent, at: float, expect: int | None)
     return _write(connection, before, new, at)
 
 
-def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: float) -> None:
-    """Record that a train landed, with each landing and each job's end.  Raises as ports.Store.land says."""
+def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: float, signer: Signer) -> bool:
+    """Record that a train's sealed candidate landed, with each landing and each job's end.
+
+    Gives whether it was written now, and not before.  Raises as ports.Store.land says.
+    """
     before = {row.job: jobs.load(connection, row.job, lock=True) for row in sorted(rows, key=lambda row: row.job)}
     if _locked(connection, new) is not None:
-        return
+        return False
     train = load(connection, number_of(new.subject))
     _check_train(train, rows)
+    _check_whole(train, rows, new)
+    events.check_chain(connection, jobs.born(connection, list(before)))
+    for job in before.values():
+        events.check_count(connection, job.id, job.rev)
     for row in rows:
-        _prove(connection, train, row, new)
+        _prove(connection, train, row, new, signer)
     _write(connection, train, new, at)
     for row in rows:
         end = NewEvent(
@@ -79,6 +102,20 @@ def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: 
         )
         jobs.write(connection, before[row.job], end, at)
         connection.execute(insert(landing).values({**_columns(row), "at": at}))
+        _take_back(connection, before[row.job], row, at)
+    return True
+
+
+def _take_back(connection: Connection, by: Job, row: LandingRow, at: float) -> None:
+    """What a landed revert takes back is not landed any more, in the same transaction."""
+    if not by.reverts:
+        return
+    of = jobs.load(connection, by.reverts["job"], lock=True)
+    if of.state is State.LANDED:
+        data = {"by": by.id, "commit": row.commit}
+        jobs.write(
+            connection, of, NewEvent(subject=of.id, step=f"reverted:{by.id}", kind="job.reverted", data=data), at
+        )
 
 
 def landings(connection: Connection) -> tuple[LandingRow, ...]:
@@ -131,11 +168,27 @@ def _check_train(train: TrainState, rows: Sequence[LandingRow]) -> None:
                 holders=train.unsigned,
             )
         )
-    if sorted(member.job for member in train.members) != sorted(row.job for row in rows):
+    if sorted(member.job for member in train.landing) != sorted(row.job for row in rows):
         raise Refused(_mismatch(f"Train {train.number} holds other changes than those that would land."))
 
 
-def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewEvent) -> None:
+def _check_whole(train: TrainState, rows: Sequence[LandingRow], new: NewEvent) -> None:
+    """Each member's change was found whole in what lands, where the event says what was looked at."""
+    whole = new.data.get("whole")
+    missing = sorted(row.slug for row in rows if whole is not None and row.job not in whole)
+    if missing:
+        raise Refused(
+            Refusal(
+                rule="landed-otherwise",
+                what=f"The change of {', '.join(missing)} is not whole in the commit of train {train.number}.",
+                why="What lands holds each member's change, or somebody's work would be undone without a word.",
+                would_change="A person looks at the commit, and the train is built and tested again.",
+                holders=tuple(missing),
+            )
+        )
+
+
+def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewEvent, signer: Signer) -> None:
     """Derive again that exactly this commit and tree passed, from the row of evidence that the landing cites."""
     if row.train != train.number or row.commit != train.candidate or row.tree != row.tested_tree:
         raise Refused(_mismatch(f"{row.slug} would land as {row.commit[:12]}, which is not what was tested."))
@@ -152,6 +205,7 @@ def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewE
     evidence.prove(
         connection,
         new.subject,
+        signer=signer,
         commit=row.commit,
         policy_digest=new.data.get("policy_digest"),
         card_oid=None,

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import Price
 
-Phase = Literal["research", "plan", "test-plan", "review-tests", "implement", "verify", "summarise"]
+Phase = Literal["research", "plan", "test-plan", "review-tests", "implement", "verify", "summarise", "resolve"]
 
 AGENTS: Final[tuple[str, ...]] = ("command", "codex", "claude", "acp", "cursor")
 """Agents that are built in; plug-ins add their names to those that a policy knows."""
@@ -43,9 +43,10 @@ PHASES: Final[tuple[Phase, ...]] = (
     "verify",
     "summarise",
 )
-"""In this order; ``implement`` is never left out."""
+"""In this order; ``implement`` is never left out.  ``resolve`` is no phase of a class: it takes the place of all when two changes
+do not go together."""
 
-WRITING: Final[frozenset[Phase]] = frozenset({"implement", "verify"})
+WRITING: Final[frozenset[Phase]] = frozenset({"implement", "verify", "resolve"})
 """Phases that may change the tree; in the others it cannot be written where a sandbox can forbid it, and is compared."""
 
 ONE_RUN: Final[tuple[Phase, ...]] = ("implement",)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from interlock.core.contract.loop import Loop
+from interlock.core.contract.surfaces import CoverageLimits, Kind, Limit, Picture, Wait
+from interlock.core.contract.surfaces import Level as FindingLevel
 
 Tier = Literal["fast", "slow"]
 PromptBy = Literal["file", "argument", "stdin"]
@@ -18,21 +20,51 @@ Level = Literal["worktree", "snapshot", "sealed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A JUnit report that a check writes: its path in the tree, and the tests that must have run at least."""
+    """What a check writes: the path of each format in the tree, and the tests that must have run at least.
+
+    ``log`` is a file whose lines are looked through instead of the output; ``allow_suppressed`` lets findings be silenced.
+    """
 
     junit: str | None = None
     at_least: int | None = None
     allow_skipped: bool = False
+    tap: str | None = None
+    sarif: str | None = None
+    cobertura: str | None = None
+    lcov: str | None = None
+    benchmark: str | None = None
+    log: str | None = None
+    allow_suppressed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One command that must end with 0 on the exact commit; ``timeout`` in seconds."""
+    """One command that must end with 0 on the exact commit; ``timeout`` in seconds.
+
+    ``kind`` is what it promises beside its exit status (docs/reference/checks.md).  ``expects`` and ``refuses`` are lines
+    of its output, ``state`` and ``heads`` commands that print what migrations made, ``files`` patterns of migrations.
+    ``document`` is an OpenAPI file and ``against`` the one that it must keep to, if not the base's own.
+    """
 
     run: str
     report: Report | None = None
     timeout: float = 600.0
     tier: Tier = "fast"
+    kind: Kind | None = None
+    expects: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    least_level: FindingLevel = "warning"
+    found_exit: int = 1
+    coverage: CoverageLimits | None = None
+    limits: tuple[Limit, ...] = ()
+    document: str | None = None
+    against: str | None = None
+    pictures: tuple[Picture, ...] = ()
+    may_renew: bool = False
+    state: str | None = None
+    heads: str | None = None
+    files: tuple[str, ...] = ()
+    wait: Wait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +142,7 @@ class Card:
     variants: int = 1
     risk: Risk = "normal"
     isolation: Level | None = None
-    reproduces: str | None = None
+    reproduces: tuple[str, ...] = ()
     loop: Loop | None = None
 
     @property

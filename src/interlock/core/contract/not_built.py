@@ -38,12 +38,6 @@ def _later(card: Card) -> tuple[tuple[str, bool, object, str], ...]:
     needs = card.needs
     return (
         ("acceptance", bool(card.acceptance), _list(card.acceptance), "Leave it out, and name the items in the goal."),
-        (
-            "reproduces",
-            card.reproduces is not None,
-            card.reproduces,
-            "Leave it out, and make the test one of the checks.",
-        ),
         ("variants", card.variants != 1, card.variants, "Write variants: 1 or leave it out."),
         ("risk", card.risk == "high", card.risk, "Write risk: normal, and have the owner look before it lands."),
         (

@@ -108,6 +108,7 @@ PROTECTED_PATHS = (
     "docs/product/**",
     "tests/conftest.py",
 )
+NUMBERED = ("**/migrations/*", "**/migration/*", "**/migrate/*")
 DEFAULT_PORTS = (("APP_PORT", 3000), ("DEBUG_PORT", 9229))
 
 
@@ -119,7 +120,8 @@ class Policy:
     ceiling); ``caches`` names ignored files that a check may find in the task's own tree; ``environment``
     names variables that agents and checks inherit beside the built-in list; times are in seconds.  ``network``
     is what cards may ask for (None: anything that a card names).  ``models`` are behind the gateway; ``routes`` and
-    ``tiers`` stand before the default table (core.agent.routing); ``per_day`` is for all classes together.  ``agents`` are the names that can be
+    ``tiers`` stand before the default table (core.agent.routing); ``per_day`` is for all classes together.  ``numbered`` are files whose
+    number takes a place in a row, so that two of one number clash.  ``agents`` are the names that can be
     started here, which no file says.
     """
 
@@ -155,6 +157,7 @@ class Policy:
     rules: Rules = field(default_factory=Rules)
     flakes: Flakes = field(default_factory=Flakes)
     diagnostics: tuple[Diagnostics, ...] = ()
+    numbered: tuple[str, ...] = NUMBERED
     parallel_agents: int = 8
     warnings: tuple[str, ...] = ()
     agents: tuple[str, ...] = AGENTS

@@ -292,6 +292,7 @@ def event_data(request: Request, lanes: Lanes, proof: Admitted) -> dict[str, Any
         "owner": card.integration_owner,
         "branch": branch_of(card.slug),
         "adopt": request.adopt,
+        "reverts": dict(request.reverts) if request.reverts else None,
         "base": request.base,
         "card_oid": request.card_oid,
         "card": dict(request.card_json),

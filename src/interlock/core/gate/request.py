@@ -15,7 +15,7 @@ class Request:
     """A card that asks to start: the card as read from ``base``, its class, and the facts the rules look at.
 
     ``landed`` are slugs that landed by the default branch's own history, ``foreign`` are agent branches on the remote that this store did not start: (branch, class or None).
-    ``card_json`` is the card as plain JSON, for the record.
+    ``card_json`` is the card as plain JSON, for the record; ``reverts`` says what landed change it takes back.
     """
 
     job: str
@@ -28,6 +28,7 @@ class Request:
     foreign: tuple[tuple[str, str | None], ...] = ()
     landed: frozenset[str] = frozenset()
     adopt: str | None = None
+    reverts: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

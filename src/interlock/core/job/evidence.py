@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from interlock.core.job.surface import Surface
+
 CaseState = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 CheckState = Literal["passed", "refused", "accepted"]
 
@@ -44,7 +46,8 @@ class CheckRun:
     ``report_fault`` says why an expected one could not be used (a rule id, then a sentence); ``leftovers`` are processes that it left behind
     and that were ended; ``log`` is a path relative to the job record.  ``argv`` is what was really started, ``started`` and ``ended``
     are seconds since the epoch, ``log_digest`` and ``report_digest`` SHA-256 of the bytes that were kept, and ``environment``
-    a digest of the values and walls around it.
+    a digest of the values and walls around it.  ``surface`` is what it showed beside tests; ``reports`` are the copies that were
+    kept beside the log, with the SHA-256 of each, of which ``report_digest`` is made.
     """
 
     run: str
@@ -64,6 +67,17 @@ class CheckRun:
     log_digest: str = ""
     report_digest: str = ""
     environment: str = ""
+    surface: Surface | None = None
+    reports: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One objection to a run: the rule, what was found, and the tests or files that it is about."""
+
+    rule: str
+    what: str
+    tests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +85,8 @@ class Verdict:
     """The judgement on one check run; ``rule`` and ``what`` are None and empty when it passed.
 
     ``tests`` are the tests that the rule is about; ``accepted``: it was refused, and a person let exactly that go.
+    ``also`` are further findings, which count once the first is accepted; ``flaky`` are tests that failed and then
+    passed on this very tree, ``reruns`` the runs that showed it, and ``notes`` what a reader must know besides.
     """
 
     run: CheckRun
@@ -78,6 +94,10 @@ class Verdict:
     rule: str | None = None
     what: str = ""
     tests: tuple[str, ...] = ()
+    also: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    reruns: tuple[CheckRun, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         report = self.run.report
@@ -89,12 +109,14 @@ class Verdict:
             "exit_code": self.run.exit_code,
             "tests": report.counts() if report else None,
             "named": list(self.tests),
-            "note": report.note if report else "",
+            "flaky": list(self.flaky),
+            "note": " ".join(filter(None, (report.note if report else "", *self.notes))),
             "seconds": round(self.run.seconds, 3),
             "log": self.run.log,
             "tail": self.run.tail,
             "leftovers": list(self.run.leftovers),
             "cached": self.run.cached,
+            "measured": self.run.surface.as_json() if self.run.surface else None,
         }
 
 
@@ -103,7 +125,8 @@ class Evidence:
     """Verdicts on one exact commit, bound to the card and policy they were asked by.
 
     ``place`` says where the checks ran (a fresh tree or the task's own); ``level`` the isolation in force, and
-    ``same_user`` that an agent of the same user could have tampered with it.
+    ``same_user`` that an agent of the same user could have tampered with it.  ``grafted`` are files that the checks found as
+    the base has them, although the commit has others: what is protected judges as it stands there.
     """
 
     subject: str
@@ -119,6 +142,7 @@ class Evidence:
     verdicts: tuple[Verdict, ...]
     waived: Mapping[str, str] = field(default_factory=dict)
     base_tree: str = ""
+    grafted: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

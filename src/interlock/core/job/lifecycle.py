@@ -22,9 +22,10 @@ class State(StrEnum):
     WAITING = "waiting"
     LANDED = "landed"
     ABANDONED = "abandoned"
+    REVERTED = "reverted"
 
 
-FINAL: Final = frozenset({State.LANDED, State.ABANDONED})
+FINAL: Final = frozenset({State.LANDED, State.ABANDONED, State.REVERTED})
 OPEN: Final = frozenset(State) - FINAL
 
 # kind → (states it may start from, state it leads to; None keeps the state)
@@ -45,6 +46,7 @@ TRANSITIONS: Final[dict[str, tuple[frozenset[State], State | None]]] = {
     "job.verify-again": (frozenset({State.WAITING, State.VERIFIED, State.READY}), State.WORKED),
     "job.landed": (frozenset({State.READY}), State.LANDED),
     "job.abandoned": (OPEN, State.ABANDONED),
+    "job.reverted": (frozenset({State.LANDED}), State.REVERTED),
     "job.note": (frozenset(State), None),
 }
 
@@ -71,7 +73,8 @@ class Job:
     head is of an attempt that was given up); ``interruptions`` counts attempts in a row that
     were ended from outside; ``hypotheses`` holds one entry for each retry; ``waivers`` maps a rule to the
     person who accepted it for the present head; ``approved`` maps an approval to the person who gave it, for this
-    job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt.  ``phases`` are
+    job whatever its head; ``adopt`` names a branch whose work is taken over as the first attempt; ``reverts`` is what it takes back ({job, slug, commit}), and its card
+    is then made of what landed; ``resolving`` is what it is brought together with ({job, slug, alone, clashes}).  ``phases`` are
     those that are done and need not be done again, ``phase`` that of the last attempt; ``raised`` are budgets that
     a person raised, by name; ``loop`` is what a loop knows so far: what its gate showed on the base ({base, gate,
     began, kind, log} with {seed, signature} or {p95, output}), {failed} by attempt, and {passed}.  ``session`` is what the last attempt could be gone on with ({agent, id, attempt, phase, usage, usd}).
@@ -107,6 +110,8 @@ class Job:
     landed_commit: str | None = None
     held: str | None = None
     adopt: str | None = None
+    reverts: Mapping[str, str] | None = None
+    resolving: Mapping[str, Any] | None = None
     phase: str = ""
     phases: tuple[str, ...] = ()
     raised: Mapping[str, float] = field(default_factory=dict)
@@ -131,6 +136,7 @@ def admit(event: Event) -> Job:
         card=data["card"],
         slot=data["slot"],
         adopt=data.get("adopt"),
+        reverts=data.get("reverts"),
         since=event.at,
         admitted_at=event.at,
     )
@@ -221,6 +227,7 @@ def _of_retry(job: Job, event: Event) -> dict[str, Any]:
         "hypotheses": (*job.hypotheses, event.data["hypothesis"]),
         "phases": tuple(event.data.get("phases", job.phases)),
         "session": job.session if event.data.get("resume") else None,
+        "resolving": event.data.get("resolving", job.resolving),
     }
 
 

@@ -6,10 +6,12 @@ green alone, each probe halves the pairs that are possible; otherwise plain bise
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
+
+from interlock.core.merge.minimal import minimal
 
 Set = tuple[str, ...]
 
@@ -45,11 +47,18 @@ class Guilty:
 Answer = Probe | Green | RedBase | Guilty
 
 
-def bisect(members: Sequence[str], green: Mapping[Set, bool]) -> Answer:
+def bisect(
+    members: Sequence[str],
+    green: Mapping[Set, bool],
+    *,
+    suspects: Container[frozenset[str]] = (),
+    independent: Container[frozenset[str]] = (),
+) -> Answer:
     """What the results so far say about members in landing order.
 
     ``green`` maps each tested set to its result.  Asking again with the results of the probes asked for ends.
-    The later member of a pair is the guilty one, so the older lands.
+    The later member of a pair is the guilty one, so the older lands.  ``suspects`` are pairs that are predicted to break
+    together and so are asked about first; ``independent`` ones are weighed only where no other pair is possible.
     """
     everyone = tuple(members)
     if everyone not in green:
@@ -58,16 +67,39 @@ def bisect(members: Sequence[str], green: Mapping[Set, bool]) -> Answer:
         return Green()
     if green.get(()) is False:
         return RedBase()
-    if pairs := _possible_pairs(everyone, green):
-        return _blame(pairs[0], green) if len(pairs) == 1 else _split(everyone, pairs, green)
-    first_red = _first_red(everyone, green)
-    if isinstance(first_red, Probe):
-        return first_red
-    before, culprit = everyone[:first_red], everyone[first_red]
-    return _alone(before, culprit, green) or _partners(before, culprit, green)
+    by_pairs = _suspected(everyone, green, suspects) or _any_pair(everyone, green, independent)
+    return by_pairs or _by_members(everyone, green)
 
 
 # ---------------------------------------------------------------- a pair
+def _suspected(everyone: Set, green: Mapping[Set, bool], suspects: Container[frozenset[str]]) -> Answer | None:
+    """What to ask about the pairs that were predicted, or who they accuse; none once green sets clear all of them.
+
+    Of several, half are asked about at once, so that many false ones cost few runs.
+    """
+    cleared = [set(tested) for tested, passed in green.items() if passed]
+    pairs = [pair for pair in combinations(everyone, 2) if frozenset(pair) in suspects]
+    pairs = [pair for pair in pairs if not any(tested.issuperset(pair) for tested in cleared)]
+    if red := [pair for pair in pairs if pair in green]:
+        return Guilty(red[0][1], red[0][:1])
+    while len(pairs) > 1:
+        half = {member for pair in pairs[: len(pairs) // 2] for member in pair}
+        probe = tuple(member for member in everyone if member in half)
+        if probe not in green:
+            return Probe(probe)
+        pairs = pairs[: len(pairs) // 2]
+    return Probe(pairs[0]) if pairs else None
+
+
+def _any_pair(everyone: Set, green: Mapping[Set, bool], independent: Container[frozenset[str]]) -> Answer | None:
+    """What to ask about the pairs that explain every result, or the one that is left; None where no pair does."""
+    possible = _possible_pairs(everyone, green)
+    pairs = [pair for pair in possible if frozenset(pair) not in independent] or possible
+    if not pairs:
+        return None
+    return _blame(pairs[0], green) if len(pairs) == 1 else _split(everyone, pairs, green)
+
+
 def _possible_pairs(everyone: Set, green: Mapping[Set, bool]) -> list[Set]:
     """Pairs that explain every result, inside each red set and inside no green one; none while a member is unproven."""
     if len(everyone) > MOST_SPLIT or not all(green.get((member,)) for member in everyone):
@@ -95,6 +127,14 @@ def _split(everyone: Set, pairs: list[Set], green: Mapping[Set, bool]) -> Probe:
 
 
 # ---------------------------------------------------------------- a member or a larger group
+def _by_members(everyone: Set, green: Mapping[Set, bool]) -> Answer:
+    first_red = _first_red(everyone, green)
+    if isinstance(first_red, Probe):
+        return first_red
+    before, culprit = everyone[:first_red], everyone[first_red]
+    return _alone(before, culprit, green) or _partners(before, culprit, green)
+
+
 def _first_red(everyone: Set, green: Mapping[Set, bool]) -> int | Probe:
     """The index of the member whose prefix is the shortest red one."""
     low, high = 0, len(everyone)
@@ -120,15 +160,6 @@ def _alone(before: Set, culprit: str, green: Mapping[Set, bool]) -> Answer | Non
 
 
 def _partners(before: Set, culprit: str, green: Mapping[Set, bool]) -> Answer:
-    """The earlier members that the culprit is red with: one where that is enough, else all that may matter."""
-    low, high = 0, len(before)
-    while high - low > 1:
-        middle = (low + high) // 2
-        probe = (*before[:middle], culprit)
-        if probe not in green:
-            return Probe(probe)
-        low, high = (middle, high) if green[probe] else (low, middle)
-    pair = (before[high - 1], culprit)
-    if pair not in green:
-        return Probe(pair)
-    return Guilty(culprit, before[:high] if green[pair] else (before[high - 1],))
+    """The earlier members that the culprit is red with, none of whom can be left out."""
+    partners, probe = minimal(culprit, before, green)
+    return Guilty(culprit, partners) if probe is None else Probe(probe)

@@ -75,12 +75,20 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What was found over a set of changes; ``order`` is the suggested order of landing, ``cost`` seconds by tier."""
+    """What was found over a set of changes; ``order`` is the suggested order of landing, ``cost`` seconds by tier.
+
+    ``changes`` are the names of all that were looked at; ``overlaps`` what cards declare alike, and ``files`` what several
+    changes touch: neither is a conflict.  ``notes`` are sentences about how it was looked at.
+    """
 
     pairs: tuple[Pair, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     order: tuple[str, ...] = ()
     cost: dict[str, float] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+    overlaps: tuple[dict[str, Any], ...] = ()
+    files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def between(self, one: str, other: str) -> tuple[Pair, ...]:
         return tuple(pair for pair in self.pairs if {pair.a, pair.b} == {one, other})
@@ -91,4 +99,8 @@ class Prediction:
             "skipped": [each.as_json() for each in self.skipped],
             "order": list(self.order),
             "cost": {tier: round(seconds, 3) for tier, seconds in self.cost.items()},
+            "changes": list(self.changes),
+            "overlaps": list(self.overlaps),
+            "files": {path: list(names) for path, names in self.files.items()},
+            "notes": list(self.notes),
         }

@@ -22,7 +22,10 @@ class Signature:
     """What a call must give: positional arguments at least and at most (None: any number), names it may and must give.
 
     ``required`` counts those that may stand by position and have no default; ``must`` are keyword-only ones without a default.
-    ``result`` is the declared type of what comes back, as written.
+    ``result`` is the declared type of what comes back, as written; for Python that of an async function is
+    ``Coroutine[…]``, and where none is declared what every return shows (``tuple[_, _]``, ``dict``, ``None``).
+    ``names`` stand in the order of declaration; ``only`` counts the leading positional ones that have no usable name.
+    ``unsure`` says that a decorator or the like may change what a call must give: then no call is judged.
     """
 
     required: int = 0
@@ -31,6 +34,8 @@ class Signature:
     must: tuple[str, ...] = ()
     any_name: bool = False
     result: str = ""
+    only: int = 0
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,9 @@ class Symbol:
     ``owner`` is the class, interface or enum around it (empty at the top); ``public`` that other files may use it
     by the language's own rules; ``abstract`` that a subtype must define it; ``bases`` are the types it extends or implements,
     as written.  ``line`` counts from 1.
+    ``static`` says that a method is called on the type itself; ``raises`` the exceptions that it raises by name;
+    ``digest`` stands for the whole of it, names aside, so that a renamed or doubled one is known.
+    The signature of a class is that of making one; of a method it leaves out the receiver.
     """
 
     name: str
@@ -50,6 +58,9 @@ class Symbol:
     abstract: bool = False
     signature: Signature | None = None
     bases: tuple[str, ...] = ()
+    static: bool = False
+    raises: tuple[str, ...] = ()
+    digest: str = ""
 
     @property
     def path(self) -> str:
@@ -72,6 +83,10 @@ class Use:
     ``source`` is where it comes from as far as the file tells: the module of the import (as written), or the package; empty
     when it is not known.  ``of`` is what it is taken from: the type or variable before the dot, resolved to a class name
     where the file shows that.  ``call`` is None where it is not called.
+    ``of`` is ``?`` for a receiver that the file does not tell, and ends with ``()`` for what a function gives back.  Python tells
+    the names of the file's own top level too, with its own module as the source, so that a merged file can be judged.
+    ``then`` is what is done with the value: ``await``, ``arith``, ``iterate``, ``index``, ``key:NAME``, ``attr:NAME``, ``unpack:N``,
+    ``call``, ``with``, ``async with``; ``caught`` the exceptions that are caught around it; ``on_type`` that it is taken from the type, not from one of it.
     """
 
     name: str
@@ -79,6 +94,9 @@ class Use:
     source: str = ""
     of: str = ""
     call: Call | None = None
+    then: tuple[str, ...] = ()
+    caught: tuple[str, ...] = ()
+    on_type: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +113,7 @@ class Import:
 class Mark:
     """Something named by a text and not by a symbol: an environment variable, a flag, a key, a route, a column.
 
-    ``role`` says whether the file defines or uses it; ``scope`` what it belongs to: the table of a column, the folder of a
+    ``role`` says whether the file defines, uses, or (a migration: a table, a column) removes it; ``scope`` what it belongs to: the table of a column, the folder of a
     migration, the function whose result has the key; ``detail`` what two that are equal may still differ in: the version of a
     package, what a migration or revision stands on.
     """
@@ -103,7 +121,7 @@ class Mark:
     kind: MarkKind
     name: str
     line: int
-    role: Literal["defines", "uses"]
+    role: Literal["defines", "uses", "removes"]
     scope: str = ""
     detail: str = ""
 
@@ -113,7 +131,8 @@ class FileFacts:
     """All that is known of one version of a file.
 
     ``fault`` says why it could not be read as its language; then nothing else is known, and that is said, never taken for
-    nothing found.  ``text`` is true where only tokens were looked at.
+    nothing found.  ``text`` is true where only tokens were looked at.  ``open`` says that the file may provide names that are
+    not among its symbols and imports (a star import, a module's ``__getattr__``): then none of them is called missing.
     """
 
     language: Language
@@ -124,3 +143,4 @@ class FileFacts:
     marks: tuple[Mark, ...] = ()
     text: bool = False
     fault: str = ""
+    open: bool = False

@@ -11,7 +11,7 @@ from typing import Final
 
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import AT, HOME, RUN, Bind, Sandbox
-from interlock.host.sandbox import bwrap, identity, ours, seccomp, system, toolchains
+from interlock.host.sandbox import bwrap, hidden, identity, ours, seccomp, system, toolchains
 from interlock.host.sandbox.stage import Stage
 
 _NAMESPACES: Final = (
@@ -60,6 +60,7 @@ def walls(sandbox: Sandbox, *, more: Iterable[Bind] = (), terminal: bool = False
     sandbox = replace(sandbox, tools=tuple(dict.fromkeys((*sandbox.tools, *toolchains.tools()))))
     for tool in sandbox.tools:
         _check(tool)
+    hidden.check(_sources(sandbox, binds))
     stage = Stage(program, user)
     with ExitStack() as stack:
         descriptors: list[int] = []
@@ -86,6 +87,13 @@ def writable(sandbox: Sandbox, more: Iterable[Bind] = ()) -> tuple[str, ...]:
     """The paths inside that the command may write below: what the second wall lets through."""
     own = [AT] if sandbox.writable else []
     return (*own, HOME, "/tmp", "/dev", *(bind.target for bind in (*sandbox.binds, *more) if bind.writable))  # noqa: S108
+
+
+def _sources(sandbox: Sandbox, binds: Iterable[Bind]) -> Iterator[str]:
+    """Every file and folder of this machine that a sandbox would show, but for the programs that all of them see."""
+    layers = sandbox.layers
+    yield from (sandbox.home, sandbox.tree, *((*layers.lower, layers.upper, layers.work) if layers else ()))
+    yield from (*sandbox.tools, *(bind.source for bind in binds))
 
 
 def _user(sandbox: Sandbox) -> int | None:

@@ -9,10 +9,10 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 
-def upgrade(connection: Connection) -> None:
-    """Bring the database to the newest revision inside the caller's transaction: all of it, or nothing."""
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Bring the database to a revision, the newest one, inside the caller's transaction: all of it, or nothing."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)

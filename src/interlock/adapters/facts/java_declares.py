@@ -1,0 +1,236 @@
+"""Tells the symbols of one Java type: its members, constructors, constants and what it extends; types within it are given back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from interlock.adapters.facts.treesitter import line, text
+from interlock.core.merge.facts import Signature, Symbol, SymbolKind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Shown = dict[str, "Node | None"]
+
+_KINDS: dict[str, SymbolKind] = {
+    "class_declaration": "class",
+    "interface_declaration": "interface",
+    "enum_declaration": "class",
+    "record_declaration": "class",
+    "annotation_type_declaration": "interface",
+}
+
+
+def declare(node: Node, outer: str, *, seen: bool) -> tuple[list[Symbol], list[Node], Shown, Shown]:
+    """The symbols of a type (itself first), the types within it, and what shows the types of its fields and of its methods' results."""
+    of = _Type(node, outer, seen=seen)
+    of.read()
+    return of.symbols, of.inner, of.fields, of.results
+
+
+def plain(node: Node | None) -> str:
+    """The name of a type without its arguments and annotations."""
+    if node is None:
+        return ""
+    if node.type == "superclass":
+        node = node.named_children[-1] if node.named_children else node
+    return text(node).partition("<")[0].strip()
+
+
+def suffix_of(kind: str, end: str) -> bool:
+    return kind.endswith(end)
+
+
+class _Type:
+    """One type on its way to symbols."""
+
+    def __init__(self, node: Node, outer: str, *, seen: bool) -> None:
+        self.node = node
+        self.outer = outer
+        self.kind = _KINDS[node.type]
+        self.name = text(node.child_by_field_name("name"))
+        self.path = f"{outer}.{self.name}" if outer else self.name
+        self.seen = seen and not _modifiers(node) & {"private"}
+        self.symbols: list[Symbol] = []
+        self.inner: list[Node] = []
+        self.fields: Shown = {}
+        self.results: Shown = {}
+        self.makers: list[Signature] = []
+
+    def read(self) -> None:
+        self._record()
+        body = self.node.child_by_field_name("body")
+        for each in _members(body):
+            self._member(each)
+        abstract = "abstract" in _modifiers(self.node) or self.kind == "interface"
+        signature = None if self.kind == "interface" or self.node.type == "enum_declaration" else _joined(self.makers)
+        own = Symbol(
+            name=self.name,
+            kind=self.kind,
+            line=line(self.node.child_by_field_name("name") or self.node),
+            owner=self.outer,
+            public=self.seen and bool({"public", "protected"} & _modifiers(self.node) or self.outer == ""),
+            abstract=abstract,
+            signature=signature,
+            bases=tuple(self._bases()),
+        )
+        self.symbols = [own, *_overloads(self.symbols)]
+
+    def _bases(self) -> list[str]:
+        found = []
+        for child in self.node.named_children:
+            if child.type == "superclass":
+                found.append(plain(child))
+            elif child.type in {"super_interfaces", "extends_interfaces"}:
+                found += [plain(each) for group in child.named_children for each in group.named_children]
+        return found
+
+    def _record(self) -> None:
+        if self.node.type != "record_declaration":
+            return
+        group = self.node.child_by_field_name("parameters")
+        self.makers.append(_signature(group))
+        for each in group.named_children if group is not None else ():
+            name = text(each.child_by_field_name("name"))
+            if name:
+                self.fields[name] = self.results[name] = each.child_by_field_name("type")
+                self._add(name, "method", each, signature=Signature(result=text(self.fields[name])))
+
+    def _member(self, node: Node) -> None:
+        match node.type:
+            case "method_declaration" | "annotation_type_element_declaration":
+                self._method(node)
+            case "constructor_declaration":
+                if "private" not in _modifiers(node) or self.makers:
+                    self.makers.append(_signature(node.child_by_field_name("parameters")))
+            case "field_declaration" | "constant_declaration":
+                for each in node.children_by_field_name("declarator"):
+                    name = text(each.child_by_field_name("name"))
+                    self.fields[name] = node.child_by_field_name("type")
+                    kind: SymbolKind = "constant" if "final" in _modifiers(node) and name.isupper() else "field"
+                    self._add(name, kind, node, static="static" in _modifiers(node))
+            case "enum_constant":
+                name = text(node.child_by_field_name("name"))
+                self._add(name, "member", node, static=True, public=True)
+            case _ if node.type in _KINDS:
+                self.inner.append(node)
+            case _:
+                pass
+
+    def _method(self, node: Node) -> None:
+        name = text(node.child_by_field_name("name"))
+        modifiers = _modifiers(node)
+        result = node.child_by_field_name("type")
+        self.results.setdefault(name, result)
+        bodiless = node.child_by_field_name("body") is None
+        annotation = node.type == "annotation_type_element_declaration"
+        self._add(
+            name,
+            "method",
+            node,
+            static="static" in modifiers,
+            abstract=bodiless and "native" not in modifiers and not annotation,
+            signature=_signature(node.child_by_field_name("parameters"), text(result)),
+        )
+
+    def _add(
+        self,
+        name: str,
+        kind: SymbolKind,
+        node: Node,
+        *,
+        static: bool = False,
+        abstract: bool = False,
+        public: bool | None = None,
+        signature: Signature | None = None,
+    ) -> None:
+        modifiers = _modifiers(node)
+        shown = self.kind == "interface" or bool(modifiers & {"public", "protected"})
+        self.symbols.append(
+            Symbol(
+                name=name,
+                kind=kind,
+                line=line(node.child_by_field_name("name") or node),
+                owner=self.path,
+                public=self.seen and (shown if public is None else public) and "private" not in modifiers,
+                abstract=abstract,
+                signature=signature,
+                static=static,
+            )
+        )
+
+
+def _overloads(symbols: list[Symbol]) -> list[Symbol]:
+    """Overloads as one symbol that takes what any of them takes; two with the same types stay two, for that is a mistake."""
+    found: dict[str, list[Symbol]] = {}
+    for each in symbols:
+        found.setdefault(f"{each.kind} {each.name}", []).append(each)
+    kept: list[Symbol] = []
+    for several in found.values():
+        signatures = [each.signature for each in several if each.signature is not None]
+        if len(several) == 1 or len({each.names for each in signatures}) < len(several):
+            kept += several
+            continue
+        results = {each.result for each in signatures}
+        whole = replace(_joined(signatures), result=results.pop() if len(results) == 1 else "")
+        kept.append(
+            replace(
+                several[0],
+                signature=whole,
+                abstract=any(each.abstract for each in several),
+                public=any(e.public for e in several),
+            )
+        )
+    return kept
+
+
+def _members(body: Node | None) -> list[Node]:
+    found: list[Node] = []
+    for each in body.named_children if body is not None else ():
+        if each.type == "enum_body_declarations":
+            found += each.named_children
+        else:
+            found.append(each)
+    return found
+
+
+def _modifiers(node: Node) -> frozenset[str]:
+    group = next((child for child in node.children if child.type == "modifiers"), None)
+    return frozenset(child.type for child in group.children) if group is not None else frozenset()
+
+
+def _signature(group: Node | None, result: str = "") -> Signature:
+    taken = [
+        each
+        for each in (group.named_children if group is not None else ())
+        if each.type in {"formal_parameter", "spread_parameter"}
+    ]
+    many = any(each.type == "spread_parameter" for each in taken)
+    fixed = len(taken) - (1 if many else 0)
+    return Signature(
+        required=fixed,
+        most=None if many else fixed,
+        only=len(taken),
+        result=result,
+        names=tuple(_type(each) for each in taken),
+    )
+
+
+def _type(parameter: Node) -> str:
+    if parameter.type == "spread_parameter":
+        parts = [each for each in parameter.named_children if each.type not in {"modifiers", "variable_declarator"}]
+        return text(parts[0]) + "..." if parts else "..."
+    return " ".join(text(parameter.child_by_field_name("type")).split())
+
+
+def _joined(makers: list[Signature]) -> Signature:
+    """One signature for all the constructors: the fewest and the most that any of them takes."""
+    if not makers:
+        return Signature()
+    most = [each.most for each in makers]
+    return Signature(
+        required=min(each.required for each in makers),
+        most=None if None in most else max(each for each in most if each is not None),
+        only=max(each.only for each in makers),
+    )

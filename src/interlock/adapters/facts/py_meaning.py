@@ -1,0 +1,141 @@
+"""What an expression of a Python file means, by imports, annotations and what was assigned; noting uses in code is py_uses'."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from interlock.adapters.facts.py_scopes import Lazy, Noted, Ref, Scope
+
+_PATCHERS: Final = frozenset({"patch", "setattr", "delattr", "import_string", "import_object", "locate"})
+
+
+class Meanings:
+    """Tells what expressions mean; ``fields`` are the types of what instances of the file's own classes hold."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.fields: dict[tuple[str, str], Ref] = {}
+
+    def infer(self, node: ast.expr, scope: Scope, hops: int = 8) -> Ref | None:
+        """What an expression means, without noting a use."""
+        if not hops:
+            return None
+        match node:
+            case ast.Name(id=name):
+                _, meaning, where = scope.find(name)
+                return self._meaning(meaning, where or scope)
+            case ast.Attribute(value=value, attr=attr):
+                base = self.infer(value, scope, hops - 1)
+                return self._member(base, attr) if base is not None else None
+            case ast.Call(func=func):
+                return self._made(node, self.infer(func, scope, hops - 1), scope)
+            case ast.Await(value=value) | ast.NamedExpr(value=value):
+                return self.infer(value, scope, hops - 1)
+            case _:
+                return None
+
+    def _meaning(self, meaning: Ref | Lazy | None, scope: Scope) -> Ref | None:
+        if not isinstance(meaning, Lazy):
+            return meaning
+        if not meaning.asked:
+            meaning.asked = True
+            meaning.known = (
+                self._of_annotation(meaning.value, scope) if meaning.annotation else self.infer(meaning.value, scope)
+            )
+        return meaning.known
+
+    def _member(self, base: Ref, attr: str) -> Ref | None:
+        if base.kind == "module":
+            return Ref("name", base.source, attr)
+        if base.kind == "name":
+            return Ref("name", base.source, f"{base.path}.{attr}")
+        if base.kind == "instance" and base.source == self.module:
+            return self.fields.get((base.path, attr))
+        return None
+
+    def _made(self, node: ast.Call, ref: Ref | None, scope: Scope) -> Ref | None:
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
+            return self.fields.get((scope.owner, "super()"))
+        if ref is None or ref.kind != "name":
+            return None
+        last = ref.path.rpartition(".")[2]
+        kind = "instance" if last[:1].isupper() and not last.isupper() else "given"
+        return Ref("instance" if kind == "instance" else "given", ref.source, ref.path, noted=ref.noted)
+
+    def _of_annotation(self, node: ast.expr, scope: Scope) -> Ref | None:
+        match node:
+            case ast.Constant(value=str(text)):
+                try:
+                    return self._of_annotation(ast.parse(text, mode="eval").body, scope)
+                except (SyntaxError, ValueError):
+                    return None
+            case ast.BinOp(op=ast.BitOr(), left=left, right=ast.Constant(value=None)):
+                return self._of_annotation(left, scope)
+            case ast.Subscript(value=ast.Name(id="Optional" | "Annotated" | "Final" | "ClassVar"), slice=inner):
+                return self._of_annotation(inner.elts[0] if isinstance(inner, ast.Tuple) else inner, scope)
+            case ast.Name() | ast.Attribute():
+                found = self.infer(node, scope)
+                if found is not None and found.kind == "name":
+                    return Ref("instance", found.source, found.path)
+            case _:
+                pass
+        return None
+
+
+class ByText(Meanings):
+    """Names that code gives as text, noted like any other use."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        self.noted: list[Noted] = []
+        self.caught: tuple[str, ...] = ()
+        self.asked: set[str] = set()
+
+    def _by_text(self, node: ast.Call, scope: Scope) -> None:
+        """Names given as text: ``getattr(core, "x")``, ``patch("app.core.x")``, ``setattr(core, "x", …)``."""
+        name = (
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else node.func.id
+            if isinstance(node.func, ast.Name)
+            else ""
+        )
+        texts = [each.value for each in node.args[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if name == "hasattr" and texts:
+            self.asked.add(texts[-1])
+        elif (
+            name in {"getattr", "setattr", "delattr", "object"}
+            and len(node.args) >= 2
+            and isinstance(node.args[1], ast.Constant)
+        ):
+            if name == "getattr" and len(node.args) > 2:
+                return
+            base = self.infer(node.args[0], scope)
+            if base is not None and texts and base.kind in {"module", "name"}:
+                self._note(texts[-1], node.lineno, base.source, base.of if base.kind == "name" else "")
+        elif (name in _PATCHERS or name == "import_module") and texts and texts[0].count(".") >= 1:
+            self._dotted(texts[0], node.lineno, whole=name == "import_module")
+
+    def _dotted(self, text: str, line: int, *, whole: bool) -> None:
+        if not all(part.isidentifier() for part in text.split(".")):
+            return
+        if whole:
+            self._note("", line, text)
+            return
+        source, _, name = text.rpartition(".")
+        self._note(name, line, source)
+
+    def _note(
+        self,
+        name: str,
+        line: int,
+        source: str,
+        of: str = "",
+        call: tuple[int, tuple[str, ...], bool] | None = None,
+        then: tuple[str, ...] = (),
+        on_type: bool = False,
+    ) -> Noted:
+        noted = Noted(name, line, source, of, call, list(then), self.caught, on_type)
+        self.noted.append(noted)
+        return noted

@@ -1,0 +1,181 @@
+"""Python test files to their tests by ``ast``: every test and every helper that asserts, with calls between them resolved."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from interlock.adapters.tests_syntax import python_asserts, python_marks
+from interlock.adapters.tests_syntax.python_flow import Flow, Function, dotted, flow_of, rows_of
+from interlock.core.gate.test_code import Assertion, Mark, TestCode, TestFile, is_test_side
+
+_FILE: Final = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
+_DEEPEST: Final = 4
+_ASSERTS: Final = re.compile(r"_*(?:assert|expect|verify)_")
+_TRUST: Final = 99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One function of a file before its calls are resolved."""
+
+    path: str
+    name: str
+    group: tuple[str, ...]
+    node: Function
+    flow: Flow
+    marks: tuple[Mark, ...]
+    cases: int | None
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """A file that could be read: its functions, and what holds for all of it."""
+
+    path: str
+    found: tuple[Found, ...]
+    marks: tuple[Mark, ...]
+
+
+def parse(path: str, data: bytes, platform: str) -> Parsed | None:
+    """The functions of a file; None when it is not Python."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return Parsed(
+        path=path,
+        found=tuple(_functions(path, tree.body, (), (), platform, unit=False)),
+        marks=(
+            *python_marks.of_module(tree, platform),
+            *(python_marks.of_runs(tree) if _FILE.fullmatch(path) else ()),
+        ),
+    )
+
+
+def _functions(
+    path: str, body: list[ast.stmt], group: tuple[str, ...], marks: tuple[Mark, ...], platform: str, *, unit: bool
+) -> Iterator[Found]:
+    for node in body:
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _functions(path, node.body, group, marks, platform, unit=unit)
+        if isinstance(node, ast.ClassDef):
+            own = (*marks, *python_marks.of_decorators(node.decorator_list, platform))
+            own += tuple(python_marks.of_module(ast.Module(body=_assignments(node.body), type_ignores=[]), platform))
+            cases = any("TestCase" in dotted(each) for each in node.bases)
+            yield from _functions(path, node.body, (*group, node.name), own, platform, unit=cases)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            flow = flow_of(node)
+            yield Found(
+                path=path,
+                name=node.name,
+                group=group,
+                node=node,
+                flow=flow,
+                marks=(
+                    *marks,
+                    *python_marks.of_decorators(node.decorator_list, platform),
+                    *python_marks.of_calls(node.body),
+                    *flow.marks,
+                ),
+                cases=_cases(node),
+                is_test=node.name.startswith("test") and (unit or not group or group[-1].startswith("Test")),
+            )
+
+
+def _assignments(body: list[ast.stmt]) -> list[ast.stmt]:
+    return [node for node in body if isinstance(node, ast.Assign | ast.AnnAssign)]
+
+
+def _cases(node: Function) -> int | None:
+    """The rows of all tables of a test together; None when one is not written out."""
+    total: int | None = 1
+    for each in node.decorator_list:
+        if isinstance(each, ast.Call) and dotted(each.func).endswith("parametrize"):
+            values = (
+                each.args[1]
+                if len(each.args) > 1
+                else next((k.value for k in each.keywords if k.arg == "argvalues"), None)
+            )
+            rows = rows_of(values) if values is not None else None
+            total = None if rows is None or total is None else total * rows
+    return total
+
+
+def resolve(files: Mapping[str, Parsed], *, head: bool) -> dict[str, TestFile]:
+    """The tests of all files of one side.
+
+    A call counts with what the called function asserts, when one of the files holds it.  A helper that none of them holds is believed
+    by its name on the head, since the work did not touch it.
+    """
+    table: dict[str, list[Found]] = {}
+    for parsed in files.values():
+        for found in parsed.found:
+            if is_test_side(found.path):
+                table.setdefault(found.name, []).append(found)
+    return {path: _file(parsed, table, head=head) for path, parsed in files.items()}
+
+
+def _file(parsed: Parsed, table: Mapping[str, list[Found]], *, head: bool) -> TestFile:
+    tests = []
+    for found in parsed.found:
+        asserts = tuple(_asserts(found, table, head=head, depth=0))
+        if found.is_test or asserts:
+            tests.append(_code(found, asserts))
+    return TestFile(path=parsed.path, tests=tuple(tests), marks=parsed.marks)
+
+
+def _asserts(found: Found, table: Mapping[str, list[Found]], *, head: bool, depth: int) -> Iterator[Assertion]:
+    yield from found.flow.found
+    for call, times in found.flow.calls:
+        name = python_asserts.name_of(call.func)
+        target = _target(call, name, found, table)
+        if target is not None and depth < _DEEPEST:
+            for each in _asserts(target, table, head=head, depth=depth + 1):
+                yield replace(each, weight=each.weight * times, line=call.lineno)
+        elif name not in table and (python_asserts.is_helper(call) if head else _ASSERTS.match(name)):
+            text = python_asserts.text_of(call)
+            weight = _TRUST if head else 1
+            yield Assertion(text=text, shape=f"{name}()", line=call.lineno, weight=weight * times, trusted=True)
+
+
+def _target(call: ast.Call, name: str, found: Found, table: Mapping[str, list[Found]]) -> Found | None:
+    """The helper that is called: a plain name, a method of self, or anything that is named like a helper that asserts."""
+    own = isinstance(call.func, ast.Attribute) and dotted(call.func.value) in ("self", "cls")
+    if not (isinstance(call.func, ast.Name) or own or python_asserts.is_helper(call)):
+        return None
+    known = [each for each in table.get(name, ()) if each is not found]
+    return next((each for each in known if each.path == found.path), known[0] if known else None)
+
+
+def _code(found: Found, asserts: tuple[Assertion, ...]) -> TestCode:
+    name = "::".join((*found.group, found.name))
+    return TestCode(
+        name=name,
+        kind="test" if found.is_test else "helper",
+        line=found.node.lineno,
+        asserts=asserts,
+        marks=found.marks,
+        cases=found.cases,
+        body=_body(found.node),
+        collected=found.is_test and bool(_FILE.fullmatch(found.path)),
+        ids=(_identity(found),),
+        judges=python_asserts.is_helper_name(found.name),
+    )
+
+
+def _identity(found: Found) -> str:
+    """As pytest names it in its report: the module with dots, classes, the function."""
+    module = found.path.removesuffix(".py").replace("/", ".")
+    return f"{'.'.join((module, *found.group))}::{found.name}"
+
+
+def _body(node: Function) -> str:
+    """The body's text without its docstring; empty where there is nothing that could be recognised."""
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    text = "\n".join(ast.unparse(each) for each in body)
+    return "" if text in ("pass", "...", "") else text

@@ -1,0 +1,222 @@
+"""What a Python statement demands: assert, unittest, pytest.raises and helpers, or nothing since it is always true; where it stands is flow's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from interlock.core.gate.test_code import Assertion
+
+_HELPER: Final = re.compile(r"_*(?:assert|check|verify|expect|ensure|should|validate)(?:_|[A-Z]|$)")
+_EXACT: Final = re.compile(r"assert_?(?:\w*_)?(?:\w*equals?|is|is_?none|in_order)$", re.IGNORECASE)
+_ONLY_THERE: Final = frozenset({"isinstance", "hasattr", "callable", "bool"})
+_RAISES: Final = frozenset(
+    {
+        "raises",
+        "warns",
+        "deprecated_call",
+        "assertRaises",
+        "assertRaisesRegex",
+        "assertWarns",
+        "assertLogs",
+        "RaisesGroup",
+    }
+)
+
+
+def of_assert(node: ast.Assert) -> Iterator[Assertion]:
+    """What an assert statement demands; ``a and b`` are two."""
+    yield from of_test(node.test)
+
+
+def of_test(test: ast.expr) -> Iterator[Assertion]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from of_test(value)
+        return
+    strength = 0 if always_true(test) else _strength(test)
+    yield Assertion(
+        subject=_subject(test),
+        text=text_of(test),
+        shape=shape_of(test),
+        line=test.lineno,
+        strength=strength,
+        parts=_parts(test),
+    )
+
+
+def of_call(call: ast.Call) -> Assertion | None:
+    """What a call demands by itself: a method of unittest, numpy or a mock; None for others, also for helpers of the project."""
+    name = name_of(call.func)
+    if name in _RAISES:
+        return Assertion(text=text_of(call), shape=f"raises {_callee(call.args)}", line=call.lineno, strength=2)
+    if name == "fail":
+        return Assertion(text=text_of(call), shape="fail", line=call.lineno, strength=2)
+    if not isinstance(call.func, ast.Attribute) or not re.match(r"assert(?:_|[A-Z])", name):
+        return None
+    return _unittest(call, name)
+
+
+def _unittest(call: ast.Call, name: str) -> Assertion:
+    args = call.args
+    if name in ("assertTrue", "assert_") and args:
+        (first, *_) = of_test(args[0])
+        return first
+    if name == "assertFalse" and args:
+        test = ast.UnaryOp(op=ast.Not(), operand=args[0], lineno=call.lineno, col_offset=call.col_offset)
+        (first, *_) = of_test(test)
+        return first
+    strength = 1 if name in ("assertIsNotNone", "assertIsInstance") else 3 if _EXACT.match(name) else 2
+    if len(args) >= 2 and name.startswith("assert") and _same(args[0], args[1]) and strength == 3:
+        strength = 0
+    shape = f"{_masked(args[0])} == {_masked(args[1])}" if strength == 3 and len(args) > 1 else _masked(call)
+    parts = max((_size(each) for each in args), default=1)
+    subject = ast.unparse(args[0]) if args else ""
+    return Assertion(text=text_of(call), shape=shape, line=call.lineno, strength=strength, parts=parts, subject=subject)
+
+
+def is_helper(call: ast.Call) -> bool:
+    """Whether a call is named like a helper that asserts."""
+    return is_helper_name(name_of(call.func))
+
+
+def is_helper_name(name: str) -> bool:
+    return bool(_HELPER.match(name))
+
+
+def name_of(function: ast.expr) -> str:
+    """The last name of what is called."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def always_true(test: ast.expr) -> bool:  # noqa: C901, PLR0911, PLR0912 -- one form a case
+    """Whether a condition holds whatever the code under test does."""
+    match test:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Tuple(elts=held) | ast.List(elts=held) | ast.Set(elts=held):
+            return bool(held)
+        case ast.Dict(keys=keys):
+            return bool(keys)
+        case ast.Lambda():
+            return True
+        case ast.JoinedStr(values=values):
+            return any(isinstance(value, ast.Constant) and value.value for value in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(always_true, values))
+        case ast.BoolOp(values=values):
+            return all(map(always_true, values))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return isinstance(operand, ast.Constant) and not operand.value
+        case ast.IfExp(body=body, orelse=other):
+            return always_true(body) and always_true(other)
+        case ast.NamedExpr(value=value):
+            return always_true(value)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _settled(left, op, right)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
+            return True
+        case ast.Call(func=ast.Name(id="bool" | "any" | "all"), args=[only]):
+            return always_true(only)
+    return False
+
+
+def _settled(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
+    if isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) and _same(left, right):
+        return True
+    if isinstance(op, ast.NotEq | ast.IsNot) and _fixed(left) and _fixed(right):
+        return not _same(left, right)
+    counted = isinstance(left, ast.Call) and name_of(left.func) == "len"
+    return counted and isinstance(op, ast.GtE) and isinstance(right, ast.Constant) and right.value == 0
+
+
+def _same(left: ast.expr, right: ast.expr) -> bool:
+    return ast.dump(left) == ast.dump(right)
+
+
+def _fixed(node: ast.expr) -> bool:
+    return all(isinstance(each, ast.Constant | ast.Tuple | ast.List | ast.Load) for each in ast.walk(node))
+
+
+def _strength(test: ast.expr) -> int:
+    match test:
+        case ast.Compare(ops=[ast.IsNot()]):
+            return 1
+        case ast.Compare(ops=[ast.Eq() | ast.Is()]):
+            return 3
+        case ast.Compare():
+            return 2
+        case ast.Call(func=function):
+            return 1 if name_of(function) in _ONLY_THERE else 2
+        case ast.UnaryOp():
+            return 2
+    return 1
+
+
+def _parts(test: ast.expr) -> int:
+    """How many values one comparison looks at: the elements of what it compares with."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.Is):
+        return max(_size(test.left), *map(_size, test.comparators))
+    return 1
+
+
+def _size(node: ast.expr) -> int:
+    match node:
+        case ast.Tuple(elts=held) | ast.List(elts=held) | ast.Set(elts=held):
+            return max(1, sum(map(_size, held)))
+        case ast.Dict(values=values):
+            return max(1, sum(map(_size, values)))
+        case ast.Call(args=args, keywords=keywords):
+            return max(1, len(args) + len(keywords))
+    return 1
+
+
+def _subject(test: ast.expr) -> str:
+    match test:
+        case ast.Compare(left=left):
+            return ast.unparse(left)
+        case ast.Call(args=[first, *_]) if name_of(test.func) in _ONLY_THERE:
+            return ast.unparse(first)
+    return ast.unparse(test)
+
+
+def shape_of(test: ast.expr) -> str:
+    """A condition without names of variables and without values; ``a == b`` is the same as assertEqual(a, b)."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.Is):
+        return f"{_masked(test.left)} == {_masked(test.comparators[0])}"
+    return _masked(test)
+
+
+def _masked(node: ast.expr) -> str:
+    copy = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.unparse(_mask(copy))
+
+
+def _mask(node: ast.AST) -> Any:
+    """Every value, list and variable as ``_``; what is called keeps its name.  Changes the node."""
+    if isinstance(node, ast.Constant | ast.Name | ast.List | ast.Tuple | ast.Dict | ast.Set | ast.JoinedStr):
+        return ast.Name(id="_")
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return ast.Name(id="_")
+    for name, value in ast.iter_fields(node):
+        if isinstance(node, ast.Call) and name == "func" and isinstance(value, ast.Name):
+            continue
+        if isinstance(value, ast.AST) and not isinstance(value, ast.expr_context | ast.operator | ast.cmpop):
+            setattr(node, name, _mask(value))
+        elif isinstance(value, list):
+            setattr(node, name, [_mask(each) if isinstance(each, ast.expr | ast.keyword) else each for each in value])
+    return node
+
+
+def _callee(args: list[ast.expr]) -> str:
+    return ast.unparse(args[0]) if args else ""
+
+
+def text_of(node: ast.expr) -> str:
+    """The source, short enough for a sentence."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

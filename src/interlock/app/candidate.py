@@ -1,0 +1,183 @@
+"""A candidate of the train: the members merged in the policy's style with words for people, and the full suite on that tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from interlock.app.base import View
+from interlock.app.cardjson import from_json
+from interlock.app.members import members
+from interlock.app.naming import hints
+from interlock.app.together import check_together, train_level
+from interlock.core.contract.levels import same_user
+from interlock.core.gate.accepted import excuse
+from interlock.core.job.events import NewEvent
+from interlock.core.job.evidence import Evidence, Verdict
+from interlock.core.merge.queue import Set
+from interlock.core.merge.train import Member, Ran, TrainState
+from interlock.core.problems import Refused
+from interlock.ports import Merged, Ports, TextConflict
+
+
+def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
+    """Merge these members on the train's base and run the full suite on that tree; what came out is an event of the train.
+
+    A set that was red is run again on the very same commit.  Tells a clash as an event, too.
+    """
+    tried = sum(1 for run in train.ran if run.members == jobs) + 1
+    begun = {"members": list(jobs), "base": train.base}
+    _write(ports, train, f"runs:{train.base[:12]}:{_name(jobs)}:{tried}", "train.runs", begun)
+    before = train.last_of(jobs)
+    wanted = members(train, jobs)
+    if before is not None and before.base == train.base and not before.under:
+        merged: Merged | TextConflict = Merged(commit=before.commit, tree=before.tree, diff=before.diff)
+    else:
+        merged = build(ports, view, train.base, wanted)
+    if isinstance(merged, TextConflict):
+        heads = [member.head for member in wanted]
+        clashing = jobs[: heads.index(merged.head) + 1]
+        data = {"members": list(clashing), "tried": list(jobs), "paths": list(merged.paths), "base": train.base}
+        _write(ports, train, f"clash:{train.base[:12]}:{_name(clashing)}", "train.clash", data)
+        return
+    data = _run(ports, view, train, merged, jobs)
+    _write(ports, train, f"ran:{train.base[:12]}:{_name(jobs)}:{tried}", "train.ran", data)
+
+
+def _run(ports: Ports, view: View, train: TrainState, merged: Merged, jobs: Set) -> dict[str, Any]:
+    """The data of the event that tells what a run came to."""
+    began = ports.clock.now()
+    with a_slot(ports, view.policy.train.slots) as slot:
+        verdicts, made = check_together(ports, view, train, merged, jobs, slot=slot)
+    verdicts = _excused(ports, verdicts, jobs)
+    green = bool(verdicts) and all(verdict.state != "refused" for verdict in verdicts)
+    number = ports.store.add_evidence(_evidence(ports, view, train, merged, jobs, verdicts))
+    failed = _failed(verdicts)
+    earlier = [name for run in train.ran if run.tree == merged.tree and not run.green for name in run.failed]
+    data: dict[str, Any] = {
+        "members": list(jobs),
+        "green": green,
+        "base": train.base,
+        "commit": merged.commit,
+        "tree": merged.tree,
+        "diff": merged.diff,
+        "evidence": number,
+        "runs": made,
+        "seconds": round(ports.clock.now() - began, 3),
+        "flaky": list(dict.fromkeys(earlier)) if green else [],
+        "failed": failed,
+    }
+    if green:
+        return data
+    ports.narrate(f"train {train.number}: {_slugs(train, jobs)} is red: {', '.join(failed) or 'no check ran'}")
+    return data | hints(ports, view, train)
+
+
+@contextmanager
+def a_slot(ports: Ports, slots: int) -> Iterator[int]:
+    """A slot that no other run of this repository has, by its number; more runs than slots wait for the last one."""
+    for number in range(1, slots + 1):
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(ports.records.lock(f"train-slot-{number}", wait=None if number == slots else 0))
+            except Refused:
+                continue
+            yield number
+            return
+
+
+def _failed(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is red, by name: tests where they are known, else the command."""
+    refused = [verdict for verdict in verdicts if verdict.state == "refused"]
+    return [name for verdict in refused for name in (verdict.tests or (verdict.run.run,))]
+
+
+def _excused(ports: Ports, verdicts: tuple[Verdict, ...], jobs: Sequence[str]) -> tuple[Verdict, ...]:
+    """What people accepted for each of these members, one by one, applied to the verdicts on their combined tree."""
+    some = [ports.store.job(job) for job in jobs]
+    waivers = {rule: by for job in some for rule, by in job.waivers.items()}
+    return excuse(verdicts, waivers, {test for job in some for test in job.waived_tests})
+
+
+def _evidence(
+    ports: Ports, view: View, train: TrainState, merged: Merged, jobs: Set, verdicts: tuple[Verdict, ...]
+) -> Evidence:
+    level = train_level(ports, view, jobs)
+    return Evidence(
+        subject=f"train:{train.number}",
+        attempt=train.rev,
+        commit=merged.commit,
+        tree=merged.tree,
+        base=train.base,
+        base_tree=ports.repo.tree_of(train.base),
+        card_oid="",
+        policy_digest=view.policy_digest,
+        place="fresh",
+        level=level,
+        same_user=same_user(level),
+        verdicts=verdicts,
+    )
+
+
+def _write(ports: Ports, train: TrainState, step: str, kind: str, data: dict[str, Any]) -> None:
+    """Write what a run told; it is a fact of its base, whatever became of the train meanwhile."""
+    ports.store.record(NewEvent(subject=f"train:{train.number}", step=step, kind=kind, data=data))
+
+
+def _name(jobs: Set) -> str:
+    return "+".join(jobs)
+
+
+def _slugs(train: TrainState, jobs: Set) -> str:
+    return ", ".join(member.slug for member in members(train, jobs)) or "the default branch"
+
+
+# ---------------------------------------------------------------- merging
+def build(ports: Ports, view: View, base: str, some: Sequence[Member]) -> Merged | TextConflict:
+    """The members on a base in the policy's style, which is decided here, before anything is tested, and never after."""
+    each = [_words(ports, member) for member in some]
+    return ports.repo.merge(
+        base,
+        [member.head for member in some],
+        message=each[0] if len(each) == 1 else _together(ports, some),
+        style=view.policy.train.style,
+        each=each,
+    )
+
+
+def _together(ports: Ports, some: Sequence[Member]) -> str:
+    """The message of several: what each is for, and at the end what programs read."""
+    goals = [from_json(ports.store.job(member.job).card).subject for member in some]
+    names = ", ".join(member.slug for member in some)
+    subject = f"Land {names}" if len(names) <= 60 else f"Land {len(some)} changes"
+    body = [
+        f"{member.slug}: {goal} ({member.owner or _owner(ports, member)})"
+        for member, goal in zip(some, goals, strict=True)
+    ]
+    return "\n".join([subject, "", *body, "", *(line for member in some for line in _trailers(ports, member))]) + "\n"
+
+
+def _words(ports: Ports, member: Member) -> str:
+    """The message of one member."""
+    card = from_json(ports.store.job(member.job).card)
+    told = f"{member.slug}, for {_owner(ports, member)}"
+    return "\n".join([card.subject, "", told, "", *_trailers(ports, member)]) + "\n"
+
+
+def _owner(ports: Ports, member: Member) -> str:
+    return ports.store.job(member.job).owner
+
+
+def _trailers(ports: Ports, member: Member) -> list[str]:
+    job = ports.store.job(member.job)
+    rows = ports.store.evidence(job.id, commit=member.head)
+    proof = [f"Interlock-Evidence: {job.slug} {rows[-1][0]}"] if rows else []
+    reverts = [f"Interlock-Reverts: {job.reverts['slug']}@{job.reverts['commit'][:12]}"] if job.reverts else []
+    return [f"Interlock-Job: {job.id}", f"Interlock-Card: {job.slug}@{job.card_oid[:12]}", *reverts, *proof]
+
+
+def green_run(train: TrainState, jobs: Set) -> Ran | None:
+    """The newest run over a set, when it is green and its commit stands on the train's base."""
+    run = train.last_of(jobs)
+    return run if run is not None and run.green and not run.under and run.base == train.base else None

@@ -1,0 +1,111 @@
+"""What init offers for a forge: the workflow that judges scope there, CODEOWNERS entries, and what to require by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from interlock import __version__
+from interlock.core.gate.branch_rules import REQUIRED
+
+WORKFLOW: Final = ".github/workflows/interlock-scope.yml"
+
+# Pinned by commit: a tag can be moved.
+_CHECKOUT: Final = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
+_PYTHON: Final = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0"
+
+_TEXT: Final = """\
+# Judges every change against its task's card, by this file as it stands on the default branch: a change cannot
+# edit its own judge.  Nothing of a change is checked out or run; its head is fetched as data.
+# Require the check @REQUIRED@.  The job always runs, so that no name of a branch can skip it.
+name: @REQUIRED@
+
+on:
+  pull_request_target:
+    types: [opened, reopened, synchronize, edited, ready_for_review]
+  merge_group:
+
+permissions: {}
+
+concurrency:
+  group: @REQUIRED@-${{ github.event.pull_request.number || github.event.merge_group.head_sha }}
+  cancel-in-progress: true
+
+jobs:
+  scope:
+    name: @REQUIRED@
+    runs-on: ubuntu-24.04
+    timeout-minutes: 10
+    permissions:
+      contents: read
+    steps:
+      - name: Check out the default branch, and nothing else
+        uses: @CHECKOUT@
+        with:
+          ref: ${{ github.event.repository.default_branch }}
+          fetch-depth: 0
+          persist-credentials: false
+      - uses: @PYTHON@
+        with:
+          python-version: "3.12"
+      - name: Install Interlock
+        run: python -m pip install --disable-pip-version-check interlock==@VERSION@
+      - name: Fetch the change's head as data
+        id: head
+        env:
+          NUMBER: ${{ github.event.pull_request.number }}
+          GROUP: ${{ github.event.merge_group.head_ref }}
+          EXPECTED: ${{ github.event.pull_request.head.sha }}
+          TOKEN: ${{ github.token }}
+        shell: bash
+        run: |
+          set -euo pipefail
+          basic="$(printf 'x-access-token:%s' "$TOKEN" | base64 -w0)"
+          echo "::add-mask::$basic"
+          # In the environment of the one command: on no command line, and in no configuration file.
+          export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.extraheader GIT_CONFIG_VALUE_0="AUTHORIZATION: basic $basic"
+          if [[ -z "$NUMBER" ]]; then
+            # A merge group: its branch ends in pr-NUMBER-COMMIT.
+            [[ "$GROUP" =~ /pr-([0-9]+)-[0-9a-f]{40,64}$ ]] || { echo "cannot tell whose group this is: $GROUP"; exit 1; }
+            NUMBER="${BASH_REMATCH[1]}"
+          fi
+          [[ "$NUMBER" =~ ^[0-9]+$ ]] || { echo "not a number: $NUMBER"; exit 1; }
+          git fetch --no-tags origin "+refs/pull/$NUMBER/head:refs/interlock/change"
+          head="$(git rev-parse --verify 'refs/interlock/change^{commit}')"
+          if [[ -n "$EXPECTED" && "$head" != "$EXPECTED" ]]; then
+            echo "the head moved to $head while this was about $EXPECTED; its own run judges it"
+            exit 1
+          fi
+          echo "oid=$head" >> "$GITHUB_OUTPUT"
+      - name: Judge it
+        env:
+          BRANCH: ${{ github.head_ref }}
+          HEAD_OID: ${{ steps.head.outputs.oid }}
+          DEFAULT: ${{ github.event.repository.default_branch }}
+        shell: bash
+        run: |
+          set -euo pipefail
+          interlock scope --change "${BRANCH:-}" --base "refs/remotes/origin/$DEFAULT" --head "$HEAD_OID"
+"""
+
+
+def workflow() -> str:
+    """The workflow file, for this version of Interlock."""
+    values = {"REQUIRED": REQUIRED, "CHECKOUT": _CHECKOUT, "PYTHON": _PYTHON, "VERSION": __version__}
+    text = _TEXT
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def to_require(owners: Sequence[str], branch: str) -> tuple[str, ...]:
+    """What a person sets on the forge, since no file of the repository can."""
+    return (
+        f"On the forge, protect {branch}:",
+        f"  require the check {REQUIRED}, reported by GitHub Actions",
+        "  require a review of code owners"
+        + (f" ({' '.join(owners)})" if owners else ", once CODEOWNERS names them: interlock init --owner @NAME"),
+        "  dismiss approvals when new commits are pushed, forbid force pushes and deletion",
+        "  let nobody bypass it, administrators included",
+        "  require no job that may be skipped: skipped counts as passed there",
+    )

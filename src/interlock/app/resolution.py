@@ -1,0 +1,84 @@
+"""Whether a resolution holds: only paths of the two, every conflict settled by a quote, and a test that only both pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from interlock.app.base import View
+from interlock.app.cardjson import from_json
+from interlock.app.intents import intent_of
+from interlock.app.phases import PACK_FILE
+from interlock.core.contract.card import Card
+from interlock.core.gate.changes import Change
+from interlock.core.gate.scope import Violation, judge_scope
+from interlock.core.job.evidence import CheckRun, Verdict
+from interlock.core.job.lifecycle import Job
+from interlock.core.merge.resolving import Resolution, faults, judge_proof, read_resolution
+from interlock.ports import Ports
+
+TestRun = Callable[[str, str], str | None]
+"""The state of a test on a commit, with its file as the work has it (app.proving); None: it did not run."""
+
+
+def partner(ports: Ports, job: Job) -> Card:
+    """The card of the change that a job is brought together with."""
+    return from_json(ports.store.job(str((job.resolving or {})["job"])).card)
+
+
+def widened(card: Card, other: Card) -> Card:
+    """The card as a resolution has it: both may be changed, and nothing that is prohibited to both."""
+    owned = tuple(dict.fromkeys((*card.owned_paths, *other.owned_paths)))
+    read = tuple(each for each in card.read_only_paths if each not in owned)
+    prohibited = tuple(each for each in card.prohibited_paths if each in other.prohibited_paths)
+    return replace(card, owned_paths=owned, read_only_paths=read, prohibited_paths=prohibited)
+
+
+def violations(card: Card, other: Card, changes: Sequence[Change], protected: Sequence[str]) -> tuple[Violation, ...]:
+    """Changed paths that neither of the two cards allows."""
+    theirs = {each.path for each in judge_scope(other, changes, protected_paths=protected)}
+    return tuple(each for each in judge_scope(card, changes, protected_paths=protected) if each.path in theirs)
+
+
+def judge(ports: Ports, view: View, job: Job, run: TestRun) -> Verdict:
+    """The verdict on a job's resolution, beside those of its checks; ``rule`` is ``resolution``."""
+    assert job.resolving is not None  # noqa: S101 -- only a resolution is judged so
+    text = _handed_in(ports, job)
+    found = read_resolution(text)
+    if isinstance(found, str):
+        return _verdict(job, (found,), None, "")
+    other = ports.store.job(str(job.resolving["job"]))
+    wrong = faults(found, intent_of(ports, view, job), intent_of(ports, view, other), tuple(job.resolving["clashes"]))
+    if found.plan_must_change:
+        wrong = (f"A plan must change, which a person decides: {found.plan_must_change}",)
+    if not wrong:
+        wrong = _proof(job, other, found, run)
+    return _verdict(job, wrong, found, text)
+
+
+def _proof(job: Job, other: Job, found: Resolution, run: TestRun) -> tuple[str, ...]:
+    """The named test on the combination, on the other change alone, and on this one alone as it was before."""
+    resolving: dict[str, Any] = dict(job.resolving or {})
+    head = job.head or ""
+    combined = run(found.test, head)
+    alone = {other.slug: run(found.test, job.base), job.slug: run(found.test, str(resolving["alone"]))}
+    return judge_proof(found.test, alone=alone, combined=combined)
+
+
+def _handed_in(ports: Ports, job: Job) -> str:
+    path = ports.records.attempt(job.id, job.worked or job.attempt) / PACK_FILE
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _verdict(job: Job, wrong: Sequence[str], found: Resolution | None, text: str) -> Verdict:
+    name = f"resolution of {job.slug} and {(job.resolving or {}).get('slug')}"
+    shown = json.dumps([each.what for each in found.conflicts]) if found is not None else text[-2000:]
+    run = CheckRun(run=name, exit_code=None, seconds=0.0, log="", tail=shown)
+    if not wrong:
+        return Verdict(run=run, state="passed")
+    return Verdict(run=run, state="refused", rule="resolution", what=" ".join(wrong))

@@ -1,0 +1,249 @@
+"""Taking a landed change back: a job whose work is the change backwards, through every gate and the train like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from interlock.app.base import View, fresh_view, landed_slugs
+from interlock.app.cardjson import from_json, to_json
+from interlock.app.dispatch import foreign_branches
+from interlock.app.isolate import isolate
+from interlock.app.new_card import NewCard, card_text
+from interlock.core.contract.card import AgentChoice, Budget, Card, Check, Needs
+from interlock.core.contract.paths import PatternError, parse
+from interlock.core.gate.request import Request
+from interlock.core.job.ids import branch_of
+from interlock.core.job.lifecycle import OPEN, Job, State
+from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.ports import Author, Inverse, Landing, Ports, TextConflict
+
+PREFIX: Final = "revert-"
+_LONGEST: Final = 41
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted:
+    """The job that takes a change back, what it takes back, what stood on that, and the card for the test that was missing."""
+
+    job: Job
+    of: Job
+    paths: tuple[str, ...]
+    dependants: tuple[str, ...]
+    card: tuple[str, str] | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "slug": self.job.slug,
+            "job": self.job.id,
+            "branch": self.job.branch,
+            "reverts": dict(self.job.reverts or {}),
+            "paths": list(self.paths),
+            "dependants": list(self.dependants),
+            "card": self.card[0] if self.card else None,
+        }
+
+
+def revert(ports: Ports, change: str, actor: str, why: str) -> Reverted:
+    """Make, or go on with, the job that takes a landed change back; ``interlock run`` carries it through the train.
+
+    ``change`` is a slug, a job or the commit of a landing.  Raises Misuse for one that is not known; Refused:
+    not-landed, text-conflict with what was built on it since, no-full-check, or the rule that keeps its class from starting.
+    """
+    view = fresh_view(ports)
+    of = _landed(ports, change)
+    with ports.records.lock(f"revert-{of.id}", wait=None):
+        job = _open_revert(ports, of)
+        if job is None:
+            inverse = _inverse(ports, view, of, actor, why)
+            job = _admit(ports, view, of, inverse, actor, why)
+            paths = inverse.paths
+        else:
+            paths = tuple(from_json(job.card).owned_paths)
+        job = isolate(ports, job.id, view)
+    return Reverted(job=job, of=of, paths=paths, dependants=_dependants(ports, of), card=_missing_test(of, actor, why))
+
+
+# ---------------------------------------------------------------- what is meant
+def _landed(ports: Ports, change: str) -> Job:
+    """The landed job that a slug, a job id or a commit names.  Raises Misuse, or Refused (not-landed)."""
+    jobs = ports.store.jobs(open_only=False)
+    named = [job for job in jobs if change in (job.slug, job.id)]
+    if not named:
+        rows = [row for row in ports.store.landings() if len(change) >= 7 and row.commit.startswith(change)]
+        if len(rows) > 1:
+            slugs = ", ".join(row.slug for row in rows)
+            raise Misuse(
+                f"{change} landed {len(rows)} changes: {slugs}.", hint=f"Name one: interlock revert {rows[0].slug}"
+            )
+        named = [job for job in jobs if rows and job.id == rows[0].job]
+    if not named:
+        raise Misuse(f"No change {change} is known here.", hint="interlock train show lists what has landed.")
+    landed = [job for job in named if job.state is State.LANDED]
+    if landed:
+        return landed[-1]
+    raise Refused(
+        Refusal(
+            rule="not-landed",
+            what=f"{named[-1].slug} is {named[-1].state}, so there is nothing to take back.",
+            why="A revert undoes what stands on the default branch.",
+            would_change=f"interlock decide {named[-1].slug} --abandon gives up work that has not landed."
+            if named[-1].state in OPEN
+            else "Nothing: it is not on the default branch.",
+            holders=(named[-1].id,),
+        )
+    )
+
+
+def _open_revert(ports: Ports, of: Job) -> Job | None:
+    """The revert of this very job that was begun before."""
+    return next((job for job in ports.store.jobs() if job.reverts and job.reverts["job"] == of.id), None)
+
+
+def _dependants(ports: Ports, of: Job) -> tuple[str, ...]:
+    """Slugs of jobs, open or landed, whose card says that they stand on this one."""
+    live = [job for job in ports.store.jobs(open_only=False) if job.state in (*OPEN, State.LANDED)]
+    return tuple(sorted({job.slug for job in live if of.slug in job.card["depends_on"]}))
+
+
+# ---------------------------------------------------------------- its work
+def _inverse(ports: Ports, view: View, of: Job, actor: str, why: str) -> Inverse:
+    message = (
+        f'Revert "{from_json(of.card).subject}"\n\n{why}\n\nThis reverts commit {{commit}}.\n\n'
+        f"Interlock-Reverts: {of.slug}@{(of.landed_commit or '')[:12]}\n"
+    )
+    author = Author(name=actor, email=f"{actor.strip('@') or 'owner'}@interlock.invalid")
+    found = ports.repo.inverse(view.base.oid, of.id, message=message, author=author)
+    if found is None:
+        raise Refused(
+            Refusal(
+                rule="not-landed",
+                what=f"No commit on {view.base.ref} carries the work of {of.slug} ({of.id}).",
+                why="What is not there cannot be taken back.",
+                would_change="Nothing: see git log on the default branch.",
+            )
+        )
+    if isinstance(found, TextConflict):
+        raise Refused(
+            Refusal(
+                rule="text-conflict",
+                what=f"{of.slug} cannot be taken back by itself: later work changed the same lines of {', '.join(found.paths)}.",
+                why="Taking it back would take a part of that away too.",
+                would_change="Revert the later change first, or dispatch a card that removes it by hand.",
+                holders=found.paths,
+            )
+        )
+    if not found.paths:
+        raise Refused(
+            Refusal(
+                rule="empty-diff",
+                what=f"Nothing of {of.slug} is left on {view.base.ref}.",
+                why="A revert that changes nothing is none.",
+                would_change="Nothing: it was taken back already.",
+            )
+        )
+    return found
+
+
+def _admit(ports: Ports, view: View, of: Job, inverse: Inverse, actor: str, why: str) -> Job:
+    card = _card(ports, view, of, inverse, why)
+    branch = branch_of(card.slug)
+    answer: Landing = ports.repo.push_branch(branch, inverse.commit, ports.repo.agent_branches().get(branch))
+    if answer.state != "landed":
+        raise Refused(
+            Refusal(
+                rule="push-rejected",
+                what=f"The remote did not take {branch}: {answer.message or answer.state}.",
+                why="The train lands what stands on the remote.",
+                would_change="Mend it, then say the same again.",
+            )
+        )
+    view = fresh_view(ports)
+    request = Request(
+        job=ports.new_id(),
+        card=card,
+        card_oid="",
+        card_json=to_json(card),
+        task_class=view.task_class(card.class_name),
+        base=view.base.oid,
+        actor=actor,
+        foreign=foreign_branches(ports, view),
+        landed=landed_slugs(ports, view),
+        adopt=branch,
+        reverts={"job": of.id, "slug": of.slug, "commit": inverse.of},
+    )
+    ports.store.admit(request)
+    return ports.store.job(request.job)
+
+
+def _card(ports: Ports, view: View, of: Job, inverse: Inverse, why: str) -> Card:
+    """The card of a revert is made of what landed: the very paths, the same class and owner, and the full suite as its check."""
+    if not view.policy.train.checks:
+        raise Refused(
+            Refusal(
+                rule="no-full-check",
+                what="No full suite is configured, so nothing could show that the revert is right.",
+                why="A revert goes through the train like any change.",
+                would_change="Set train.checks in interlock.yaml on the default branch.",
+            )
+        )
+    checks: tuple[Check, ...] = view.policy.train.checks
+    return replace(
+        from_json(of.card),
+        slug=_free_slug(ports, view, of),
+        goal=f"Take {of.slug} back: {why}",
+        accepted_plan=None,
+        owned_paths=tuple(dict.fromkeys(exactly(path) for path in inverse.paths)),
+        read_only_paths=(),
+        prohibited_paths=(),
+        depends_on=(),
+        checks=checks,
+        artifacts=(),
+        done_when=(f"{of.slug} is off the default branch, and the full suite passes",),
+        stop_when=("a path that the change did not touch is needed",),
+        open_questions=(),
+        agent=AgentChoice(),
+        budget=Budget(),
+        needs=replace(Needs(), database=from_json(of.card).needs.database),
+        reproduces=(),
+        loop=None,
+    )
+
+
+def _free_slug(ports: Ports, view: View, of: Job) -> str:
+    """revert-SLUG, numbered from the second revert of one slug on."""
+    taken = landed_slugs(ports, view) | {job.slug for job in ports.store.jobs(open_only=False)}
+    number = 1
+    while True:
+        tail = f"-{number}" if number > 1 else ""
+        slug = f"{PREFIX}{of.slug}"[: _LONGEST - len(tail)].rstrip("-") + tail
+        if slug not in taken:
+            return slug
+        number += 1
+
+
+def exactly(path: str) -> str:
+    """The pattern that names this path alone, or the nearest folder where its name cannot be written as a pattern."""
+    spelled = "".join(f"[{char}]" if char in "*?[" else char for char in path)
+    try:
+        return parse(spelled).text
+    except PatternError:
+        folder = path.rpartition("/")[0]
+        return exactly(folder) if folder else "**"
+
+
+# ---------------------------------------------------------------- what follows
+def _missing_test(of: Job, actor: str, why: str) -> tuple[str, str] | None:
+    """The card for the test that would have caught it: file and text; its blanks are a person's to fill."""
+    slug = f"test-{of.slug}"[:_LONGEST].rstrip("-")
+    owned = [path for path in from_json(of.card).owned_paths if "test" in path.lower() or "spec" in path.lower()]
+    card = NewCard(
+        slug=slug,
+        class_name="tests",
+        owner=of.owner if of.owner.startswith("@") else f"@{actor.strip('@')}",
+        goal=f"A test that fails with {of.slug} in and passes without it: {why}",
+        owned_paths=owned,
+        checks=(),
+        done_when=(f"the test fails on {(of.landed_commit or '')[:12]} and passes on the default branch",),
+    )
+    return f"tasks/{slug}.yaml", card_text(card)

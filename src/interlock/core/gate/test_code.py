@@ -1,0 +1,115 @@
+"""Tests as their syntax shows them: what they assert, what lets them off, under which names reports list them; reading is the adapters' work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from interlock.core.contract.paths import parse
+
+_NAMED = tuple(
+    map(
+        parse,
+        (
+            "**/test_*.py",
+            "**/*_test.py",
+            "**/tests.py",
+            "**/conftest.py",
+            "**/*.test.*",
+            "**/*.spec.*",
+            "**/tests/**",
+            "**/test/**",
+            "**/testing/**",
+            "**/spec/**",
+            "**/specs/**",
+            "**/e2e/**",
+            "**/__tests__/**",
+            "**/__mocks__/**",
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """One thing that a test demands: its text, its shape without names and values, and how much it demands.
+
+    ``strength``: 3 an exact value, 2 a relation or an error, 1 only that something is there.  ``weight`` is how often it holds with
+    what a table has; ``parts`` how many values one comparison looks at; ``trusted`` stands for a helper that cannot be read here.
+    ``subject`` is what is looked at, as it is written.
+    """
+
+    text: str
+    shape: str
+    line: int
+    strength: int = 2
+    weight: int = 1
+    parts: int = 1
+    trusted: bool = False
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that lets a test off: its line, a key that is equal on both sides, and what it is in words.
+
+    ``declared``: it depends on the platform alone and gives a reason; ``here``: it holds on this one.
+    """
+
+    line: int
+    key: str
+    what: str
+    declared: bool = False
+    here: bool = False
+
+    @property
+    def lets_off(self) -> bool:
+        """Whether it lets an existing test off: one that is only for other platforms does not."""
+        return not self.declared or self.here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestCode:
+    """One test, or a helper that asserts, with what it calls resolved.
+
+    ``ids`` are the ways in which reports name it, without parameters; ``cases`` the rows of its table (None: not told by the text);
+    ``body`` its text; ``collected`` whether a runner finds it by its name and place; ``judges``: a helper that is there to assert.
+    """
+
+    __test__ = False
+
+    name: str
+    kind: Literal["test", "helper"]
+    line: int
+    asserts: tuple[Assertion, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    cases: int | None = 1
+    body: str = ""
+    collected: bool = True
+    judges: bool = True
+    ids: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many assertions it makes when it runs; what a table holds counts for each row."""
+        return sum(each.weight for each in self.asserts) * (self.cases or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestFile:
+    """The tests of one file, and marks that hold for all of it."""
+
+    __test__ = False
+
+    path: str
+    tests: tuple[TestCode, ...] = ()
+    marks: tuple[Mark, ...] = field(default=())
+
+
+Side = Mapping[str, TestFile]
+
+
+def is_test_side(path: str) -> bool:
+    """Whether a file belongs to the tests by its name or folder: tests, their helpers and their data."""
+    return any(pattern.matches(path) for pattern in _NAMED)

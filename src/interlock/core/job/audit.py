@@ -1,0 +1,220 @@
+"""What a history says about itself: chain, signatures, rows and checkpoint against each other; files and repository are the app's to ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from interlock.core.job.chain import FILED, FIRST, KEYS, Filed, Linked, breaks
+from interlock.core.job.events import Event
+from interlock.core.job.evidence import Evidence
+from interlock.core.job.lifecycle import TRANSITIONS, IllegalTransition, Job, admit, apply
+from interlock.core.job.statement import CHECKPOINT
+from interlock.core.job.trust import doubt, named
+from interlock.core.problems import Refused
+
+State = Literal["wrong", "missing"]
+
+_HOLDS_NOTHING: Final = frozenset({"stale-evidence", "evidence-unsigned"})
+"""Rules that say that a proof is not there, where another one says that something was changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One place where a history does not hold: what is there is ``wrong``, or what should be there is ``missing``.
+
+    ``where`` names the row or file: ``event 7``, ``evidence 3``, ``landing billing``, ``checkpoint``, a path.
+    """
+
+    state: State
+    rule: str
+    where: str
+    what: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"state": self.state, "rule": self.rule, "where": self.where, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """A row that says that a change landed: what the chain must say too."""
+
+    job: str
+    slug: str
+    commit: str
+    tree: str
+    evidence: int
+
+
+@dataclass(slots=True)
+class Walk:
+    """What is gathered while a chain is walked once from its beginning: nothing that grows with every event but the counts.
+
+    ``cited`` is the event that binds a row of evidence, by number; ``keys`` are public keys by their id, ``landed`` what
+    trains say that they landed, ``jobs`` the jobs as their events make them, ``at`` digests at the numbers asked for.
+    """
+
+    asked: frozenset[int] = frozenset()
+    count: int = 0
+    last: int = 0
+    cited: dict[int, Event] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    landed: list[Mapping[str, Any]] = field(default_factory=list)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    at: dict[int, str | None] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def over(self, links: Iterable[Linked]) -> None:
+        """Walk a whole chain, noting each place where it does not hold."""
+        for broken in breaks(self._seen(links), FIRST, 0):
+            self._wrong(f"event {broken.seq}", broken.what)
+
+    def _seen(self, links: Iterable[Linked]) -> Iterator[Linked]:
+        for link in links:
+            self.count, self.last = self.count + 1, link.event.seq
+            if link.event.seq in self.asked:
+                self.at[link.event.seq] = link.digest
+            try:
+                self._take(link.event)
+            except (IllegalTransition, LookupError, TypeError, ValueError, AttributeError) as fault:
+                told = str(fault) if isinstance(fault, IllegalTransition) else "Its data cannot be read."
+                self._wrong(
+                    f"event {link.event.seq}", f"Event {link.event.seq} does not fit what was before it. {told}"
+                )
+            yield link
+
+    def _take(self, event: Event) -> None:
+        subject = event.subject
+        if subject.startswith(FILED):
+            self.cited[int(event.data["evidence"])] = event
+        elif subject == KEYS:
+            self.keys[event.step] = str(event.data["public"])
+        elif event.kind == "train.landed":
+            self.landed += event.data["landed"]
+        elif event.kind == "job.admitted":
+            self.jobs[subject] = admit(event)
+        elif subject in self.jobs:
+            self.jobs[subject] = apply(self.jobs[subject], event)
+        elif event.kind in TRANSITIONS and not subject.startswith(("split-", "train:", "class:")):
+            raise IllegalTransition(f"Nothing admitted {subject}.")
+
+    def _wrong(self, where: str, what: str) -> None:
+        self.findings.append(Finding(state="wrong", rule="evidence-edited", where=where, what=what))
+
+
+Opened = Callable[[str], bytes]
+
+
+def look_at_rows(
+    walk: Walk, rows: Iterable[Filed], said: Mapping[int, Evidence] | None, opened: Opened
+) -> Iterator[Finding]:
+    """Each row of evidence against its envelope and the chain; ``said`` are the rows' documents as values, where known."""
+    seen = set()
+    for row in rows:
+        seen.add(row.number)
+        bound = walk.cited.get(row.number)
+        cited = str(bound.data.get("envelope")) if bound is not None else None
+        fault = doubt(row, said.get(row.number) if said else None, cited=cited, opened=opened)
+        if fault is not None:
+            lost = fault.rule in _HOLDS_NOTHING and not (row.envelope is None and cited)
+            yield Finding(
+                state="missing" if lost else "wrong", rule=fault.rule, where=f"evidence {row.number}", what=fault.what
+            )
+        elif bound is not None and bound.subject != f"{FILED}{row.subject}":
+            what = f"{named(row)} is of {bound.subject.removeprefix(FILED)} by the chain."
+            yield Finding(state="wrong", rule="evidence-edited", where=f"evidence {row.number}", what=what)
+    for number in sorted(walk.cited.keys() - seen):
+        subject = walk.cited[number].subject.removeprefix(FILED)
+        what = f"Evidence {number} of {subject} is in the chain, and its row is gone."
+        yield Finding(state="missing", rule="evidence-edited", where=f"evidence {number}", what=what)
+
+
+def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Filed]) -> Iterator[Finding]:
+    """Each landing against what the chain says that landed, and against the evidence that it cites."""
+    told = {(each["job"], each["commit"]): each for each in walk.landed}
+    for row in rows:
+        where, proof = f"landing {row.slug}", filed.get(row.evidence)
+        if (said := told.pop((row.job, row.commit), None)) is None or said["tree"] != row.tree:
+            what = f"The chain does not say that {row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]}."
+            yield Finding(state="wrong", rule="landed-otherwise", where=where, what=what)
+        if proof is None:
+            what = f"Evidence {row.evidence}, on which {row.slug} landed, is gone."
+            yield Finding(state="missing", rule="stale-evidence", where=where, what=what)
+        elif (proof.commit, proof.tree) != (row.commit, row.tree):
+            what = (
+                f"{row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]}, and evidence {row.evidence} is of "
+                f"{proof.commit[:12]} with tree {proof.tree[:12]}."
+            )
+            yield Finding(state="wrong", rule="tree-mismatch", where=where, what=what)
+    for (_, commit), each in told.items():
+        what = f"The chain says that {each['slug']} landed as {commit[:12]}, and its row is gone."
+        yield Finding(state="missing", rule="landed-otherwise", where=f"landing {each['slug']}", what=what)
+
+
+def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[Finding]:
+    """Each job's row against what its events make: a row that knows more shows that the end of its history was cut off."""
+    known = set()
+    for row in rows:
+        known.add(row.id)
+        made = walk.jobs.get(row.id)
+        if made is None:
+            what = f"Job {row.id} of {row.slug} has a row, and the chain does not know it."
+            yield Finding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
+        elif row.rev > made.rev:
+            what = (
+                f"Job {row.id} of {row.slug} has had {row.rev} events, and the chain holds {made.rev}: events are gone."
+            )
+            yield Finding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
+        elif (row.state, row.rev, row.head, row.landed_commit) != (made.state, made.rev, made.head, made.landed_commit):
+            what = f"Job {row.id} of {row.slug} is {row.state} by its row, and {made.state} by its events."
+            yield Finding(state="wrong", rule="evidence-edited", where=f"job {row.id}", what=what)
+    for job in sorted(walk.jobs.keys() - known):
+        what = f"The chain admitted job {job} of {walk.jobs[job].slug}, and its row is gone."
+        yield Finding(state="missing", rule="evidence-edited", where=f"job {job}", what=what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What was signed about a history and kept elsewhere: its last event and digest, and how much of the rest there was."""
+
+    seq: int
+    digest: str
+    evidence: int
+    landings: int
+    at: str
+
+
+def read_checkpoint(text: str, opened: Opened) -> Checkpoint | Finding:
+    """A checkpoint from its envelope, or why it says nothing."""
+    try:
+        signed = json.loads(opened(text))
+        told, digest = signed["predicate"], str(signed["subject"][0]["digest"]["sha256"])
+        counts = {name: int(told[name]) for name in ("seq", "evidence", "landings")}
+        if signed["predicateType"] == CHECKPOINT:
+            return Checkpoint(digest=digest, at=str(told["at"]), **counts)
+    except Refused as fault:
+        state: State = "missing" if fault.refusal.rule in _HOLDS_NOTHING else "wrong"
+        return Finding(
+            state=state, rule=fault.refusal.rule, where="checkpoint", what=f"The checkpoint: {fault.refusal.what}"
+        )
+    except (ValueError, LookupError, TypeError):
+        pass
+    what = "What is signed as a checkpoint is none."
+    return Finding(state="wrong", rule="evidence-edited", where="checkpoint", what=what)
+
+
+def look_at_checkpoint(walk: Walk, kept: Checkpoint, *, evidence: int, landings: int) -> Iterator[Finding]:
+    """The chain against a checkpoint of it; ``evidence`` is the last row's number."""
+    seq, at = kept.seq, kept.at
+    if walk.last < seq:
+        what = f"The history ends with event {walk.last}, and had {seq} at {at}: its end was cut off."
+        yield Finding(state="missing", rule="evidence-edited", where=f"event {seq}", what=what)
+    elif walk.at.get(seq) != kept.digest:
+        what = f"Event {seq} has another digest than at {at}: the history before it was written anew."
+        yield Finding(state="wrong", rule="evidence-edited", where=f"event {seq}", what=what)
+    if evidence < kept.evidence or landings < kept.landings:
+        there = f"{kept.evidence} rows of evidence and {kept.landings} landings"
+        what = f"There were {there} at {at}, and {evidence} and {landings} are left."
+        yield Finding(state="missing", rule="evidence-edited", where="checkpoint", what=what)

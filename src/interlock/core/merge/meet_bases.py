@@ -1,0 +1,328 @@
+"""Members of types in scripts, Go and Java along what they come from, across files; Python's are meet_members', names at the top meet_names'."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.core.merge.facts import FileFacts, Symbol, Use
+from interlock.core.merge.meet_modules import family, folder, means
+from interlock.core.merge.meet_sides import Tree
+
+Where = tuple[str, str]
+"""A type: the file and the name in it; for Go any file of the package."""
+
+_ENDS: Final = (
+    ".ts",
+    ".tsx",
+    ".d.ts",
+    ".js",
+    ".jsx",
+    ".mts",
+    ".mjs",
+    ".cts",
+    ".cjs",
+    "/index.ts",
+    "/index.tsx",
+    "/index.js",
+)
+_WRITTEN_ENDS: Final = (".js", ".jsx", ".mjs", ".cjs")
+_EVERYBODYS: Final = frozenset(
+    {
+        "toString",
+        "equals",
+        "hashCode",
+        "getClass",
+        "notify",
+        "notifyAll",
+        "wait",
+        "clone",
+        "valueOf",
+        "hasOwnProperty",
+        "constructor",
+    }
+    | {"name", "ordinal", "values", "compareTo", "length", "Error", "String", "Lock", "Unlock"}
+)
+"""Members that every object, enum, error or lock has from its language."""
+_OUTSIDE: Final = frozenset(
+    {
+        "Object",
+        "Serializable",
+        "Comparable",
+        "Cloneable",
+        "Iterable",
+        "Runnable",
+        "Record",
+        "Enum",
+        "Error",
+        "Exception",
+    }
+    | {"RuntimeException", "EventEmitter", "Component", "PureComponent", "error", "Stringer", "Mutex", "RWMutex"}
+)
+"""Types from outside that bring no member of a project's own naming."""
+_MOST_HOPS: Final = 8
+
+
+def lacks(tree: Tree, path: str, facts: FileFacts, use: Use, file: str, gone: Symbol) -> bool:
+    """Whether a use in the merged tree means the type that lost a member, and nothing that the type comes from has it.
+
+    ``file`` is where the member was.  A base that cannot be told may have it, so that the answer is no.
+    """
+    if gone.name in _EVERYBODYS or use.of in {"", "?"}:
+        return False
+    return any(
+        _climb(tree, start, gone, file, []) is True
+        for start in _starts(tree, path, facts, use, file)
+        if start is not None
+    )
+
+
+def _starts(tree: Tree, path: str, facts: FileFacts, use: Use, file: str) -> Iterator[Where | None]:
+    """The types that a use may be taken from."""
+    of = use.of
+    if not of.endswith("()"):
+        yield type_at(tree, path, facts, use.source, of, file)
+        return
+    made = of.removesuffix("()")
+    owner, _, name = made.rpartition(".")
+    holder = type_at(tree, path, facts, use.source, owner, file) if owner else None
+    places = [holder[0]] if holder else [path, file, *_files(tree, path, facts, use.source)]
+    for place in dict.fromkeys(places):
+        if place != path and not owner and not _may_mean(tree, path, facts, use.source, place):
+            continue
+        given = tree(place)
+        for symbol in given.symbols if given is not None and not given.fault else ():
+            if symbol.path == (f"{holder[1]}.{name}" if holder else name) and symbol.signature is not None:
+                wanted = result_type(symbol.signature.result)
+                yield type_at(tree, place, given, "", wanted, file) if given is not None and wanted else None
+
+
+def _may_mean(tree: Tree, path: str, facts: FileFacts, source: str, place: str) -> bool:
+    found = tree(place)
+    return found is not None and means(tree, path, facts, source, place, found)
+
+
+def through_stars(tree: Tree, importer: str, module: str, name: str, target: str) -> bool:
+    """Whether a script's import leads by ``export *`` alone to a file, and nothing on the way or beside it gives the name."""
+    waiting, seen = [_script_file(tree, importer, module)], set[str]()
+    while waiting:
+        place = waiting.pop()
+        facts = tree(place) if place is not None else None
+        if place is None or facts is None or facts.fault or len(seen) > _MOST_HOPS * 4:
+            return False
+        if place in seen:
+            continue
+        seen.add(place)
+        behind = [each.module for each in facts.imports if each.name == "*"]
+        given = {each.path for each in facts.symbols} | {each.local or each.name for each in facts.imports}
+        if name in given or (facts.open and not behind):
+            return False
+        waiting += [_script_file(tree, place, each) for each in behind]
+    return target in seen
+
+
+def script_at(tree: Tree, importer: str, module: str, name: str, hops: int = _MOST_HOPS) -> Where | None:
+    """Where a name that a script imports is defined, along what files give on by name or as a whole."""
+    place = _script_file(tree, importer, module) if module else importer
+    facts = tree(place) if place is not None else None
+    if place is None or facts is None or facts.fault or not hops:
+        return None
+    if any(each.path == name for each in facts.symbols):
+        return (place, name)
+    for each in facts.imports:
+        if each.local == name and each.name not in {"", "*"}:
+            return script_at(tree, place, each.module, each.name, hops - 1)
+    stars = (script_at(tree, place, each.module, name, hops - 1) for each in facts.imports if each.name == "*")
+    return next((each for each in stars if each is not None), None)
+
+
+def owes(tree: Tree, start: Where, duty: Symbol, file: str) -> bool:
+    """Whether a type comes to be the one with an abstract member, and nothing that it comes from defines that.
+
+    A base of the project's own that cannot be told may define it, so that the answer is no.
+    """
+    seen: list[Where] = []
+    return _owes(tree, start, duty, file, seen) is True
+
+
+def _owes(tree: Tree, start: Where, duty: Symbol, file: str, seen: list[Where]) -> bool | None:  # noqa: PLR0911 -- one answer a line
+    """True: it comes to be that type; False: it does not; None: the member is there, or it cannot be told."""
+    path, owner = start
+    facts = tree(path)
+    if facts is None or facts.fault or len(seen) > _MOST_HOPS:
+        return None
+    if start in seen:
+        return False
+    seen.append(start)
+    mine = [each for each in facts.symbols if each.owner == owner and each.name == duty.name]
+    if owner == duty.owner and (path == file or (family(facts) == "go" and folder(path) == folder(file))):
+        return True
+    if any(not each.abstract for each in mine):
+        return None
+    met = False
+    for base in (base for each in facts.symbols if each.path == owner for base in each.bases):
+        plain = base.lstrip("*&").partition("<")[0].partition("[")[0].strip()
+        place = type_at(tree, path, facts, "", plain, file)
+        if place is None:
+            if plain.rpartition(".")[2] not in _OUTSIDE:
+                return None
+            continue
+        answer = _owes(tree, place, duty, file, seen)
+        if answer is None:
+            return None
+        met = met or answer
+    return met
+
+
+def result_type(result: str) -> str:
+    """The one named type in what a function says it gives back; empty where there are more or none."""
+    text = result.removeprefix("tuple[").removesuffix("]") if result.startswith("tuple[") else result
+    text = text.split(",")[0] if result.startswith("tuple[") else text
+    wrapped = re.fullmatch(r"(?:Promise|Optional|Readonly)<(.*)>", text.strip())
+    text = wrapped[1] if wrapped else text
+    text = re.sub(r"\|\s*(?:null|undefined)\b", "", text).strip().lstrip("*&").partition("<")[0].partition("[")[0]
+    return text if re.fullmatch(r"[\w$.]+", text) else ""
+
+
+def type_at(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hint: str = "") -> Where | None:
+    """The type that a name means in a file: of that file, of its package, or by an import; None where the project has none."""
+    if not name:
+        return None
+    if not source and any(each.path == name for each in facts.symbols):
+        return (path, name)
+    match family(facts):
+        case "script":
+            return _script_type(tree, path, facts, source, name)
+        case "java":
+            return _java_type(tree, path, facts, source, name)
+        case "go":
+            return _go_type(tree, path, facts, source, name, hint)
+        case _:
+            return None
+
+
+def _files(tree: Tree, path: str, facts: FileFacts, source: str) -> list[str]:
+    """The file that a script's import means."""
+    found = _script_file(tree, path, source) if family(facts) == "script" and source else None
+    return [found] if found else []
+
+
+def _script_file(tree: Tree, path: str, module: str) -> str | None:
+    if module.startswith("."):
+        stems = [posixpath.normpath(posixpath.join(folder(path), module))]
+    elif module[:2] in {"@/", "~/"}:
+        stems = [f"{top}{module[2:]}" for top in ("src/", "", "app/")]
+    else:
+        return None
+    for stem in stems:
+        plain = next((stem.removesuffix(end) for end in _WRITTEN_ENDS if stem.endswith(end)), stem)
+        for candidate in dict.fromkeys([stem, *(f"{plain}{end}" for end in _ENDS), *(f"{stem}{end}" for end in _ENDS)]):
+            if tree.has(candidate.lstrip("/")):
+                return candidate.lstrip("/")
+    return None
+
+
+def _script_type(
+    tree: Tree, path: str, facts: FileFacts, source: str, name: str, hops: int = _MOST_HOPS
+) -> Where | None:
+    if not source:
+        return _imported(tree, path, facts, name, hops)
+    place = _script_file(tree, path, source)
+    found = tree(place) if place else None
+    if place is None or found is None or found.fault or not hops:
+        return None
+    kinds = {each.path: each.kind for each in found.symbols}
+    if kinds.get(name) in {"class", "interface", "type", "constant", "variable", "module"}:
+        return (place, name)
+    if (known := _imported(tree, place, found, name, hops)) is not None:
+        return known
+    stars = (
+        _script_type(tree, place, found, each.module, name, hops - 1) for each in found.imports if each.name == "*"
+    )
+    return next((each for each in stars if each is not None), None)
+
+
+def _imported(tree: Tree, path: str, facts: FileFacts, name: str, hops: int) -> Where | None:
+    first, _, rest = name.partition(".")
+    for each in facts.imports:
+        if each.local == first and each.name != "*" and hops:
+            wanted = ".".join(part for part in (each.name, rest) if part)
+            return _script_type(tree, path, facts, each.module, wanted, hops - 1) if wanted else None
+    return None
+
+
+def _java_type(tree: Tree, path: str, facts: FileFacts, source: str, name: str) -> Where | None:
+    first = name.partition(".")[0]
+    packages = [source] if source else [each.module for each in facts.imports if each.local == first]
+    packages += [] if source or packages else [facts.module]
+    packages += [each.module for each in facts.imports if each.name == "*"] if not source else []
+    own = facts.module.replace(".", "/")
+    root = folder(path).removesuffix(own) if own else folder(path)
+    for package in packages:
+        for top in dict.fromkeys([root, root.replace("src/test/", "src/main/")]):
+            place = f"{top}{package.replace('.', '/')}/{first}.java".lstrip("/")
+            found = tree(place)
+            if found is not None and any(each.path == name for each in found.symbols):
+                return (place, name)
+    return None
+
+
+def _go_type(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hint: str) -> Where | None:
+    alias, _, last = name.rpartition(".")
+    if alias:
+        source = next((each.module for each in facts.imports if each.local == alias), alias)
+    target = tree(hint) if hint else None
+    if target is None or not means(tree, path, facts, source, hint, target):
+        return None
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last).lower()
+    for place in dict.fromkeys([hint, *(f"{folder(hint)}/{name}.go".lstrip("/") for name in (snake, last.lower()))]):
+        found = tree(place)
+        if found is not None and any(last in {each.path, each.owner} for each in found.symbols):
+            return (place, last)
+    return None
+
+
+def _climb(tree: Tree, start: Where, gone: Symbol, file: str, seen: list[Where]) -> bool | None:
+    """True: the member is gone all along; False: something has it, or the type never came by there; None: it cannot be told."""
+    path, owner = start
+    facts = tree(path)
+    if start in seen:
+        return False
+    if facts is None or facts.fault or len(seen) > _MOST_HOPS:
+        return None
+    seen.append(start)
+    if any(each.owner == owner and each.name == gone.name for each in facts.symbols):
+        return False
+    met = owner == gone.owner and (path == file or (family(facts) == "go" and folder(path) == folder(file)))
+    for base in (base for each in facts.symbols if each.path == owner for base in each.bases):
+        plain = base.lstrip("*&").partition("<")[0].partition("[")[0].strip()
+        if family(facts) == "go" and not _embedded(facts, owner, plain):
+            continue
+        place = type_at(tree, path, facts, "", plain, file)
+        if place is None:
+            return None
+        answer = _climb(tree, place, gone, file, seen)
+        if answer is None or (answer is False and _has(tree, seen, gone)):
+            return answer
+        met = met or answer
+    return met
+
+
+def _has(tree: Tree, seen: list[Where], gone: Symbol) -> bool:
+    """Whether one of the types that were seen has the member."""
+    return any(
+        each.owner == owner and each.name == gone.name
+        for path, owner in seen
+        if (facts := tree(path)) is not None
+        for each in facts.symbols
+    )
+
+
+def _embedded(facts: FileFacts, owner: str, base: str) -> bool:
+    """A Go type that is embedded is a field too; others among the bases are interfaces, which bring nothing."""
+    last = base.rpartition(".")[2]
+    return any(each.path == f"{owner}.{last}" and each.kind == "field" for each in facts.symbols) or any(
+        each.path == owner and each.kind != "class" for each in facts.symbols
+    )

@@ -1,0 +1,73 @@
+"""What a use in a tree means: the symbols that its name leads to; whether that still fits is not decided here."""
+
+from __future__ import annotations
+
+from interlock.core.merge.facts import FileFacts, Symbol, Use
+from interlock.core.merge.meet_bases import script_at
+from interlock.core.merge.meet_delta import NewUse
+from interlock.core.merge.meet_members import Where, defined, member, receivers
+from interlock.core.merge.meet_modules import by_manifest, family, folder, means, owners, resolve
+from interlock.core.merge.meet_names import users
+from interlock.core.merge.meet_sides import SideFacts, Tree
+
+
+def meanings(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[tuple[str, Symbol]]:
+    """Symbols of the tree that a use may mean; ``hint`` is the file that the question is about."""
+    python = family(facts) == "python"
+    found = _at_top(tree, path, facts, use) if python else _elsewhere(tree, path, facts, use, hint)
+    for start in receivers(tree, path, facts, use, hint):
+        seen: list[Where] = []
+        inner = member(tree, start, use.name, seen)
+        if inner is not None and ("?", "") not in seen:
+            found.append(inner)
+    return found
+
+
+def _at_top(tree: Tree, path: str, facts: FileFacts, use: Use) -> list[tuple[str, Symbol]]:
+    if use.of == "?" or use.of.endswith("()"):
+        return []
+    dotted = f"{use.of}.{use.name}" if use.of else use.name
+    if not use.source or use.source == facts.module:
+        found = defined(tree, path, dotted)
+        return [found] if found else []
+    answers = []
+    parts = dotted.split(".")
+    for count in range(len(parts)):
+        glue = "" if use.source.endswith(".") else "."
+        module = use.source + (glue + ".".join(parts[:count]) if count else "")
+        where = resolve(tree, path, module)
+        rest = ".".join(parts[count:])
+        if where and "." not in rest and (found := defined(tree, where, rest)):
+            answers.append(found)
+    return answers
+
+
+def _elsewhere(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[tuple[str, Symbol]]:
+    target = tree(hint)
+    if target is None:
+        return []
+    near = folder(path) == folder(hint) and family(facts) in {"go", "java"} and not use.of and not use.source
+    sources = {use.source} | {each.module for each in facts.imports if use.name in {each.name, each.local}}
+    meant = (
+        near
+        or ("" in owners(path, facts, use, hint, target) and by_manifest(tree, facts, use.source, hint))
+        or (not use.of and any(source and means(tree, path, facts, source, hint, target) for source in sources))
+    )
+    if not meant and not use.of and family(facts) == family(target) == "script":
+        # Not the file that is imported, but one that it gives on.
+        meant = use.source.startswith((".", "@/", "~/")) and script_at(tree, path, use.source, use.name) == (
+            hint,
+            use.name,
+        )
+    return [(hint, each) for each in target.symbols if meant and not each.owner and each.name == use.name]
+
+
+def same_uses(tree: Tree, breaker: SideFacts, new: NewUse) -> list[tuple[str, FileFacts, Use]]:
+    """The use as it stands in the merged tree, with its call and what is done with it."""
+    wanted = (new.use.name, new.use.of, new.use.call, new.use.then, new.use.caught)
+    return [
+        (path, facts, use)
+        for path, facts in users(tree, breaker, new.path)
+        for use in facts.uses
+        if (use.name, use.of, use.call, use.then, use.caught) == wanted and use.source in {new.use.source, ""}
+    ]

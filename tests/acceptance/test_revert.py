@@ -1,0 +1,122 @@
+"""A revert is one command: it undoes exactly one landed change, passes every gate, and asks for the test that was missing (G6)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interlock.testing.world import World
+
+pytestmark = pytest.mark.long
+
+CHECK = "python3 -m pytest -q"
+TESTED = """\
+mkdir -p {slug}; echo 'VALUE = 1' > {slug}/code.py; printf 'def test_{slug}():\\n    assert True is not False\\n' > {slug}/test_{slug}.py
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """Two changes that landed in one train, each with a file and a test of its own, and one line of a shared list."""
+    world = World.make(tmp_path, policy=f"train: {{checks: ['{CHECK}'], sign_off: none}}\n")
+    world.write("base/test_base.py", "def test_base():\n    assert 1 + 1 == 2\n")
+    for slug in ("one", "two"):
+        world.card(slug, command=TESTED.format(slug=slug), checks=(CHECK,))
+    world.push()
+    world.cli("dispatch", "one", "two")
+    world.cli("run")
+    assert {"one/code.py", "two/code.py"} <= world.main_files()
+    return world
+
+
+def push(world: World) -> None:
+    """Commit what was written on top of what has landed, and push it."""
+    world.git("add", "-A")
+    world.git("commit", "-q", "-m", "more")
+    world.git("pull", "-q", "--rebase", "origin", "main")
+    world.git("push", "-q", "origin", "HEAD")
+
+
+def test_one_command_and_a_run_take_exactly_one_change_of_a_train_back(world: World) -> None:
+    before = world.main_files()
+    shape = world.ask("revert", "one", "--why", "It broke the invoice.")
+    assert shape["slug"] == "revert-one"
+    world.cli("run")
+    assert before - world.main_files() == {"one/code.py", "one/test_one.py"}
+    assert world.ask("show", "one")["state"] == "reverted"
+    message = world.git("log", "-1", "--no-merges", "--format=%B", "main", at=world.remote)
+    assert "It broke the invoice." in message
+    assert "This reverts commit" in message
+    assert "Interlock-Reverts: one@" in message
+
+
+def test_it_asks_for_the_test_that_was_missing_and_never_overwrites(world: World) -> None:
+    world.cli("revert", "one", "--why", "It broke the invoice.")
+    card = (world.repo / "tasks" / "test-one.yaml").read_text()
+    assert "It broke the invoice." in card
+    assert "class: tests" in card
+    (world.repo / "tasks" / "test-one.yaml").write_text("mine")
+    world.cli("revert", "one", "--why", "Again.")
+    assert (world.repo / "tasks" / "test-one.yaml").read_text() == "mine"
+
+
+def test_said_twice_it_is_one_revert_and_landed_it_cannot_be_said_again(world: World) -> None:
+    first = world.ask("revert", "one", "--why", "x")
+    assert world.ask("revert", "one", "--why", "x")["job"] == first["job"]
+    world.cli("run")
+    again = world.cli("revert", "one", "--why", "x", code=1)
+    assert "not-landed" in again.stderr + again.stdout
+    assert "reverted" in again.stderr + again.stdout
+
+
+def test_the_slug_may_land_again_after_its_revert(world: World) -> None:
+    world.cli("revert", "one", "--why", "x")
+    world.cli("run")
+    world.cli("clean", "one")
+    world.git("push", "-q", "origin", ":agent/one")
+    world.cli("dispatch", "one")
+    world.cli("run")
+    assert "one/code.py" in world.main_files()
+
+
+def test_what_has_not_landed_and_what_is_unknown_are_refused(world: World) -> None:
+    world.card("three", command="mkdir three; echo x > three/x")
+    push(world)
+    world.cli("dispatch", "three")
+    refused = json.loads(world.cli("revert", "three", "--why", "x", "--json", code=1).stdout)
+    assert refused["refusal"]["rule"] == "not-landed" if "refusal" in refused else refused["code"] == "not-landed"
+    assert world.cli("revert", "nobody", "--why", "x", code=2).returncode == 2
+
+
+def test_a_change_that_later_work_was_built_on_is_refused_with_the_paths(world: World) -> None:
+    world.card("later", owns='["one/**"]', command="echo 'VALUE = 2' > one/code.py", checks=(CHECK,))
+    push(world)
+    world.cli("dispatch", "later")
+    world.cli("run")
+    done = world.cli("revert", "one", "--why", "x", code=1)
+    assert "one/code.py" in done.stdout + done.stderr
+    assert "text-conflict" in done.stdout + done.stderr
+    assert world.main_files() >= {"one/code.py"}
+
+
+def test_open_work_that_depends_on_it_waits_with_the_reason(world: World) -> None:
+    world.card("needy", needs='["one"]', command="mkdir needy; echo x > needy/x")
+    push(world)
+    world.cli("dispatch", "needy")
+    world.cli("train", "hold", "needy", "--reason", "not yet")
+    assert world.ask("revert", "one", "--why", "x")["dependants"] == ["needy"]
+    world.cli("run")
+    shape = world.ask("show", "needy")
+    assert shape["state"] == "waiting"
+    assert "reverted" in json.dumps(shape)
+
+
+def test_a_revert_that_turns_the_suite_red_does_not_land(world: World) -> None:
+    world.write("base/test_base.py", "import os\ndef test_base():\n    assert os.path.exists('one/code.py')\n")
+    push(world)
+    world.cli("revert", "one", "--why", "x")
+    world.cli("run", code=None)
+    assert "one/code.py" in world.main_files()
+    assert world.ask("show", "revert-one")["state"] == "waiting"

@@ -1,0 +1,381 @@
+"""Tampering with evidence and history behind the product's back: each way is refused by its own name, at the gate and in the audit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, delete, func, select
+from tests.integration.store import build, tamper
+
+from interlock.adapters.signing import KeySigner
+from interlock.adapters.store import SqlStore, tables
+from interlock.app.audit import look_at_history
+from interlock.core.job.audit import Finding, look_at_jobs, look_at_rows
+from interlock.core.job.events import NewEvent
+from interlock.core.job.lifecycle import State
+from interlock.core.problems import Refused
+from interlock.core.rules import RULES
+
+pytest_plugins = ("tests.integration.store.fixtures",)
+
+LANDED = f"{7:0>40}"
+
+
+@dataclass
+class Scene:
+    """A history in which one change has landed, and ``a`` is verified and about to be published; ``b`` has other evidence."""
+
+    store: SqlStore
+    url: str
+    signer: KeySigner
+    foreign: KeySigner
+    anchors: build.Kept
+    green: int = 0
+    other: int = 0
+    red: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def publish(self) -> None:
+        self.store.record(build.steps("j-a", "job.published")[-1])
+
+    def audit(self, *, trusted: Sequence[str] = ()) -> list[Finding]:
+        rows, landings = self.store.filed(), self.store.landings()
+        text = self.anchors.kept(self.store.history())
+        walk, found, _ = look_at_history(self.signer, self.store.chain(), rows, landings, text, trusted=trusted)
+        keys = trusted or tuple(walk.keys.values())
+        said = {number: each for row in rows for number, each in self.store.evidence(row.subject)}
+        found += look_at_rows(walk, rows, said, lambda envelope: self.signer.open(envelope, keys))
+        return [*found, *look_at_jobs(walk, self.store.jobs(open_only=False))]
+
+    def last_event(self) -> int:
+        return self.store.events()[-1].seq
+
+    def event_of(self, subject: str, kind: str) -> int:
+        return next(event.seq for event in self.store.events() if (event.subject, event.kind) == (subject, kind))
+
+
+@pytest.fixture
+def scene(store: SqlStore, store_url: str, signer: KeySigner, anchors: build.Kept, tmp_path: Path) -> Scene:
+    foreign = KeySigner(tmp_path / "foreign", runner="elsewhere")
+    made = Scene(store, store_url, signer, foreign, anchors)
+    build.set_caps(store, {"slice": 9})
+    build.land(store, build.live(store, "landed", "job.published"), number=7)
+    build.live(store, "b", "job.verified")
+    build.live(store, "a", "job.verified")
+    made.other = store.evidence("j-b")[-1][0]
+    made.green = store.evidence("j-a")[-1][0]
+    return made
+
+
+def then_red(scene: Scene) -> None:
+    """The newest run of the same commit failed."""
+    scene.red = scene.store.add_evidence(build.evidence("j-a", build.commit_of("j-a"), state="refused"))
+
+
+# ---------------------------------------------------------------- what an attacker does
+def edit_payload(scene: Scene, at: Connection) -> None:
+    envelope = tamper.row(at, scene.green)["envelope"]
+    tamper.put(at, scene.green, envelope=tamper.with_payload(envelope, b'"level":"worktree"', b'"level":"sealed"'))
+
+
+def edit_row(scene: Scene, at: Connection) -> None:
+    doc = tamper.row(at, scene.green)["doc"]
+    tamper.put(at, scene.green, doc={**doc, "level": "sealed", "same_user": False})
+
+
+def make_red_green(scene: Scene, at: Connection) -> None:
+    good = tamper.row(at, scene.green)["doc"]
+    tamper.put(at, scene.red, doc=good)
+
+
+def edit_a_log_s_tail(scene: Scene, at: Connection) -> None:
+    doc = json.loads(json.dumps(tamper.row(at, scene.green)["doc"]))
+    doc["verdicts"][0]["run"]["tail"] = "all is well"
+    tamper.put(at, scene.green, doc=doc)
+
+
+def edit_columns(scene: Scene, at: Connection) -> None:
+    tamper.put(at, scene.green, tree="f" * 40)
+
+
+def move_the_time(scene: Scene, at: Connection) -> None:
+    tamper.put(at, scene.green, at=tamper.row(at, scene.green)["at"] + 3600)
+
+
+def garble_the_envelope(scene: Scene, at: Connection) -> None:
+    tamper.put(at, scene.green, envelope="{not json")
+
+
+def change_the_payload_type(scene: Scene, at: Connection) -> None:
+    envelope = json.loads(tamper.row(at, scene.green)["envelope"])
+    tamper.put(at, scene.green, envelope=json.dumps(envelope | {"payloadType": "text/plain"}))
+
+
+def sign_again_with_another_number(scene: Scene, at: Connection) -> None:
+    """Another valid statement of our own key about the same commit: an older one."""
+    tamper.put(at, scene.green, envelope=tamper.row(at, scene.extra["older"])["envelope"])
+
+
+def strip_signature(scene: Scene, at: Connection) -> None:
+    envelope = json.loads(tamper.row(at, scene.green)["envelope"])
+    tamper.put(at, scene.green, envelope=json.dumps(envelope | {"signatures": []}))
+
+
+def strip_envelope(scene: Scene, at: Connection) -> None:
+    tamper.put(at, scene.green, envelope=None)
+
+
+def sign_with_a_foreign_key(scene: Scene, at: Connection) -> None:
+    envelope = tamper.row(at, scene.green)["envelope"]
+    tamper.put(at, scene.green, envelope=tamper.resigned(envelope, scene.foreign))
+
+
+def sign_under_a_known_name(scene: Scene, at: Connection) -> None:
+    """A foreign signature that says it is of the key that the history knows."""
+    envelope = json.loads(tamper.resigned(tamper.row(at, scene.green)["envelope"], scene.foreign))
+    envelope["signatures"][0]["keyid"] = scene.signer.key_id
+    tamper.put(at, scene.green, envelope=json.dumps(envelope))
+
+
+def put_a_foreign_key_in_place(scene: Scene, at: Connection) -> None:
+    """The foreign public part under the id of the known key, and evidence signed to fit."""
+    sign_under_a_known_name(scene, at)
+    seq = scene.event_of("keys", "key.added")
+    data = tamper.event(at, seq)["data"]
+    tamper.put_event(at, seq, data={**data, "public": scene.foreign.public})
+    tamper.digest_anew(at, seq)
+
+
+def swap_envelopes(scene: Scene, at: Connection) -> None:
+    one, other = (tamper.row(at, number)["envelope"] for number in (scene.green, scene.other))
+    tamper.put(at, scene.green, envelope=other)
+    tamper.put(at, scene.other, envelope=one)
+
+
+def take_green_of_another_commit(scene: Scene, at: Connection) -> None:
+    """The whole row of another job's green run, said to be of this job and commit."""
+    taken = tamper.row(at, scene.other)
+    doc = {**taken["doc"], "subject": "j-a", "commit": build.commit_of("j-a")}
+    tamper.put(at, scene.green, envelope=taken["envelope"], doc=doc)
+
+
+def replay_green_over_red(scene: Scene, at: Connection) -> None:
+    copied = tamper.row(at, scene.green)
+    tamper.add_row(at, {**copied, "id": scene.red + 1})
+
+
+def delete_the_newer_red(scene: Scene, at: Connection) -> None:
+    at.execute(delete(tables.evidence).where(tables.evidence.c.id == scene.red))
+
+
+def delete_the_newer_red_and_its_event(scene: Scene, at: Connection) -> None:
+    delete_the_newer_red(scene, at)
+    tamper.drop_event(at, scene.event_of("evidence:j-a", "evidence.added") + 2)
+
+
+def edit_event(scene: Scene, at: Connection) -> None:
+    seq = scene.event_of("j-a", "attempt.worked")
+    tamper.put_event(at, seq, actor="somebody")
+
+
+def edit_event_and_its_digest(scene: Scene, at: Connection) -> None:
+    seq = scene.event_of("j-a", "attempt.started")
+    rows = at.execute(select(func.max(tables.event.c.seq))).scalar() or 0
+    tamper.put_event(at, seq, actor="somebody")
+    later = {number: tamper.event(at, number)["digest"] for number in range(seq + 1, rows + 1)}
+    tamper.digest_anew(at, seq)
+    for number, digest in later.items():
+        tamper.put_event(at, number, digest=digest)
+
+
+def delete_event(scene: Scene, at: Connection) -> None:
+    tamper.drop_event(at, scene.event_of("evidence:j-a", "evidence.added") - 1)
+
+
+def forget_a_digest(scene: Scene, at: Connection) -> None:
+    tamper.put_event(at, scene.event_of("j-a", "attempt.started"), digest=None)
+
+
+def reorder_events(scene: Scene, at: Connection) -> None:
+    first = scene.event_of("j-a", "job.isolated")
+    one, other = tamper.event(at, first), tamper.event(at, first + 1)
+    tamper.put_event(at, first, step="aside")
+    for number, values in ((first + 1, one), (first, other)):
+        tamper.put_event(at, number, **{name: value for name, value in values.items() if name != "seq"})
+
+
+def truncate(scene: Scene, at: Connection) -> None:
+    tamper.drop_event(at, scene.last_event())
+
+
+Attack = Callable[[Scene, Connection], None]
+
+# attack → (prepared by, rule at the gate, finding of the audit: state and rule)
+ATTACKS: dict[Attack, tuple[Callable[[Scene], None] | None, str, tuple[str, str]]] = {
+    edit_payload: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    edit_row: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    make_red_green: (then_red, "evidence-edited", ("wrong", "evidence-edited")),
+    edit_a_log_s_tail: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    edit_columns: (None, "evidence-replayed", ("wrong", "evidence-replayed")),
+    move_the_time: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    garble_the_envelope: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    change_the_payload_type: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    strip_signature: (None, "evidence-unsigned", ("missing", "evidence-unsigned")),
+    strip_envelope: (None, "evidence-unsigned", ("wrong", "evidence-unsigned")),
+    sign_with_a_foreign_key: (None, "evidence-unsigned", ("missing", "evidence-unsigned")),
+    sign_under_a_known_name: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    put_a_foreign_key_in_place: (None, "evidence-unsigned", ("missing", "evidence-unsigned")),
+    swap_envelopes: (None, "evidence-replayed", ("wrong", "evidence-replayed")),
+    take_green_of_another_commit: (None, "evidence-replayed", ("wrong", "evidence-replayed")),
+    replay_green_over_red: (then_red, "evidence-replayed", ("wrong", "evidence-replayed")),
+    delete_the_newer_red: (then_red, "evidence-edited", ("missing", "evidence-edited")),
+    delete_the_newer_red_and_its_event: (then_red, "evidence-edited", ("missing", "evidence-edited")),
+    edit_event: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    edit_event_and_its_digest: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    delete_event: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    forget_a_digest: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    reorder_events: (None, "evidence-edited", ("wrong", "evidence-edited")),
+    truncate: (None, "evidence-edited", ("missing", "evidence-edited")),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.__name__)
+def test_what_was_tampered_with_is_not_published(scene: Scene, attack: Attack) -> None:
+    prepare, rule, found = ATTACKS[attack]
+    assert scene.audit() == []
+    if prepare is not None:
+        prepare(scene)
+    with tamper.loose(scene.url) as connection:
+        attack(scene, connection)
+    with pytest.raises(Refused) as caught:
+        scene.publish()
+    refusal = caught.value.refusal
+    assert refusal.rule == rule
+    assert rule in RULES
+    assert all(text.endswith(".") for text in (refusal.what, refusal.why, refusal.would_change))
+    assert scene.store.job("j-a").state is State.VERIFIED
+    assert found in {(each.state, each.rule) for each in scene.audit()}
+    assert all(each.what.endswith(".") and each.where for each in scene.audit())
+
+
+def test_untouched_it_is_published_and_holds(scene: Scene) -> None:
+    scene.publish()
+    assert scene.store.job("j-a").state is State.READY
+    assert scene.audit() == []
+
+
+def test_new_evidence_outweighs_what_was_tampered_with(scene: Scene) -> None:
+    """Running the checks again is the way on, and the audit does not forget what happened."""
+    with tamper.loose(scene.url) as connection:
+        edit_row(scene, connection)
+    scene.store.add_evidence(build.evidence("j-a", build.commit_of("j-a")))
+    scene.publish()
+    assert [(each.state, each.where) for each in scene.audit()] == [("wrong", f"evidence {scene.green}")]
+
+
+# ---------------------------------------------------------------- landing
+LANDINGS: dict[Attack, str] = {
+    edit_row: "evidence-edited",
+    strip_envelope: "evidence-unsigned",
+    sign_with_a_foreign_key: "evidence-unsigned",
+    swap_envelopes: "evidence-replayed",
+    edit_event: "evidence-edited",
+}
+
+
+@pytest.mark.parametrize("attack", LANDINGS, ids=lambda each: each.__name__)
+def test_what_was_tampered_with_does_not_land(scene: Scene, attack: Attack) -> None:
+    scene.publish()
+    job = scene.store.job("j-a")
+    subject = build.open_train(scene.store, job, number=8)
+    scene.other = scene.green
+    scene.green = build.test_and_sign(scene.store, subject, LANDED)
+    proof = {"policy_digest": None, "card_oid": None, "base": build.BASE, "tree": f"t{LANDED[1:]}"}
+    assert getattr(scene.store.proof(subject, commit=LANDED, **proof), "commit", None) == LANDED
+    with tamper.loose(scene.url) as connection:
+        attack(scene, connection)
+    rows = [build.landing(job, LANDED, scene.green, train=8)]
+    before = scene.store.landings()
+    with pytest.raises(Refused) as caught:
+        scene.store.land(build.landed_event(subject, rows), rows)
+    assert caught.value.refusal.rule == LANDINGS[attack]
+    assert scene.store.landings() == before
+    if attack is not edit_event:
+        asked = scene.store.proof(subject, commit=LANDED, **proof)
+        assert getattr(asked, "rule", None) == LANDINGS[attack], "It is refused before anything is pushed."
+
+
+# ---------------------------------------------------------------- what only what is kept elsewhere can show
+def test_a_history_that_was_written_anew_does_not_fit_its_checkpoint(scene: Scene) -> None:
+    with tamper.loose(scene.url) as connection:
+        tamper.put_event(connection, scene.event_of("j-landed", "attempt.started"), actor="somebody")
+        tamper.digest_anew(connection, 1)
+    found = scene.audit()
+    assert [(each.state, each.rule) for each in found] == [("wrong", "evidence-edited")]
+    assert "written anew" in found[0].what
+
+
+def test_a_history_that_was_cut_off_with_all_that_told_of_it_is_shorter_than_its_checkpoint(scene: Scene) -> None:
+    last = scene.last_event()
+    with tamper.loose(scene.url) as connection:
+        for table in ("change", "slot", "landing", "evidence", "job", "train"):
+            connection.execute(delete(tables.metadata.tables[table]))
+        connection.execute(delete(tables.event).where(tables.event.c.seq > 1))
+    found = scene.audit(trusted=[scene.signer.public])
+    assert {each.state for each in found} == {"missing"}
+    assert [each.where for each in found] == [f"event {last - 1}", "checkpoint"]
+    assert "cut off" in found[0].what
+
+
+def test_a_checkpoint_of_another_key_is_none(scene: Scene) -> None:
+    which = scene.store.history()
+    envelope = scene.anchors[which]
+    scene.anchors[which] = tamper.resigned(envelope, scene.foreign)
+    assert [(each.state, each.rule, each.where) for each in scene.audit()] == [
+        ("missing", "evidence-unsigned", "checkpoint")
+    ]
+    scene.anchors[which] = tamper.with_payload(envelope, b'"seq":', b'"seq":1')
+    assert [(each.state, each.rule) for each in scene.audit()] == [("wrong", "evidence-edited")]
+    scene.anchors[which] = scene.signer.sign(b'{"predicate": 1}')
+    assert [(each.state, each.where) for each in scene.audit()] == [("wrong", "checkpoint")]
+
+
+def test_a_key_that_somebody_adds_himself_counts_only_until_the_trusted_ones_are_named(scene: Scene) -> None:
+    """Who can write to the database can add a key; which keys are trusted is said outside of it."""
+    other = SqlStore.open(scene.url, build.Ticks(9_000.0), signer=scene.foreign)
+    number = other.add_evidence(build.evidence("j-a", build.commit_of("j-a")))
+    other.close()
+    assert scene.audit() == []
+    found = scene.audit(trusted=[scene.signer.public])
+    assert [(each.state, each.rule, each.where) for each in found] == [
+        ("missing", "evidence-unsigned", f"evidence {number}")
+    ]
+
+
+def test_a_new_key_of_the_same_user_leaves_what_was_signed_before_valid(scene: Scene, tmp_path: Path) -> None:
+    fresh = KeySigner(tmp_path / "fresh")
+    again = SqlStore.open(scene.url, build.Ticks(9_000.0), signer=fresh)
+    again.add_evidence(build.evidence("j-b", build.commit_of("j-b")))
+    again.record(build.steps("j-a", "job.published")[-1])
+    assert [event.step for event in again.events("keys")] == [scene.signer.key_id, fresh.key_id]
+    again.close()
+    assert scene.audit() == []
+
+
+def test_a_store_without_a_key_neither_writes_nor_believes_evidence(scene: Scene) -> None:
+    mute = SqlStore.open(scene.url, build.Ticks(9_000.0))
+    for attempt in (
+        lambda: mute.add_evidence(build.evidence("j-a", build.commit_of("j-a"))),
+        lambda: mute.record(build.steps("j-a", "job.published")[-1]),
+    ):
+        with pytest.raises(Refused) as caught:
+            attempt()
+        assert caught.value.refusal.rule == "evidence-unsigned"
+    mute.record(NewEvent(subject="j-a", step="n", kind="job.note", data={"text": "It reads and writes all else."}))
+    mute.close()
+    assert scene.audit() == []
