@@ -920,8 +920,18 @@ class Checks(Protocol):
     """Runs one check in a tree and reads its report."""
 
     def run(
-        self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
-    ) -> CheckRun: ...
+        self,
+        check: Check,
+        room: Room,
+        env: Mapping[str, str],
+        log: Path,
+        redact: tuple[str, ...] = (),
+        *,
+        ask: Callable[[], str | None] = lambda: None,
+    ) -> CheckRun:
+        """Run it once; ``ask`` is called about seven times a second, and a word from it ends the check and all it started."""
+        ...
+
     def picture_fault(self, data: bytes) -> str:
         """Why bytes are no picture that shows something; empty when they are one, or pictures cannot be read here."""
         ...

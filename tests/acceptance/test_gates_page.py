@@ -26,7 +26,7 @@ def steps() -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 @pytest.mark.long
 def test_every_gate_of_the_page_refuses_as_it_says(tmp_path: Path) -> None:
     config = tmp_path / "gitconfig"

@@ -50,6 +50,7 @@ def test_one_command_and_a_run_take_exactly_one_change_of_a_train_back(world: Wo
     assert "It broke the invoice." in message
     assert "This reverts commit" in message
     assert "Interlock-Reverts: one@" in message
+    world.cli("audit")
 
 
 def test_it_asks_for_the_test_that_was_missing_and_never_overwrites(world: World) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from interlock.app.base import last_view
-from interlock.app.conflicts import Asked, predict, suspects
+from interlock.app.conflicts import Asked, predict
 from interlock.app.diagnosing import diagnoser
-from interlock.app.foreseen import foresee
+from interlock.app.foreseen import foresee, suspects
 from interlock.app.open_changes import of_tasks
 from interlock.app.scope import Against
 from interlock.core.merge.facts import FileFacts

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.integration.watching import wait_until
+
+from interlock.wiring import open_ports
 
 pytestmark = pytest.mark.long
 
@@ -171,3 +177,56 @@ def test_a_semantic_pair_hidden_in_five_is_named_by_symbol_and_file_and_the_olde
     assert "load in " in asked["what"]
     assert "d/use.py" in asked["what"] or "b/lib.py" in asked["what"]
     assert runs <= 5 or slots > 1
+
+
+# ---------------------------------------------------------------- runs that are of no use any more
+SLOW = "test -e a/x && test -e b/x && {{ until test -e {pid}; do sleep 0.05; done; exit 0; }}; sh -c 'echo $$ > {pid}; exec sleep 900'"
+"""Each change alone takes for ever, and both together pass once that has begun: then what runs of the first one is of no use."""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether that process is there and is the one that was meant."""
+    return Path(f"/proc/{pid}/cmdline").exists() and b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def train_events(world) -> list:
+    return list(open_ports(world.repo).store.events("train:1"))
+
+
+def test_a_run_that_is_of_no_use_any_more_is_ended_and_nothing_of_it_is_believed(world):
+    pid = world.root / "pid"
+    world.root.chmod(0o777)
+    held(world, "a", "b", check=json.dumps(SLOW.format(pid=pid)))
+    go(world, "a", "b")
+    check_landed(world, "a", "b")
+    events = train_events(world)
+    (cancelled,) = [event for event in events if event.kind == "train.cancelled"]
+    job = cancelled.data["members"]
+    assert len(job) == 1
+    assert job not in [event.data["members"] for event in events if event.kind == "train.ran"]
+    assert not pid.exists() or not is_alive(int(pid.read_text())), "Its process is gone."
+    assert not open_ports(world.repo).store.train(1).running
+
+
+def test_killed_while_a_useless_run_goes_on_it_heals_and_the_run_is_cancelled(world):
+    pid, green = world.root / "pid", world.root / "go"
+    world.root.chmod(0o777)
+    slow = SLOW.format(pid=pid).replace(f"-e {pid};", f"-e {green};")
+    held(world, "a", "b", check=json.dumps(slow))
+    for slug in ("a", "b"):
+        world.cli("train", "add", slug)
+    with subprocess.Popen(
+        [sys.executable, "-m", "interlock", "run"],
+        cwd=world.repo,
+        env=world.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as first:
+        wait_until(lambda: pid.exists() and pid.read_text().strip())
+        first.kill()
+    green.touch()
+    world.cli("run")
+    check_landed(world, "a", "b")
+    kinds = [(event.kind, len(event.data.get("members", ()))) for event in train_events(world)]
+    assert ("train.ran", 1) not in kinds
+    wait_until(lambda: not is_alive(int(pid.read_text())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from interlock.core.contract.batch import check_batch, dependency_problems, find_cycles
+from interlock.core.contract.batch import check_batch, find_cycles
 from interlock.core.contract.card import Card, Check
 from interlock.core.contract.places import Places
 
@@ -77,21 +77,6 @@ def test_overlaps_count_only_between_cards_that_nothing_orders() -> None:
         check_batch([card("a", owned="lib/**"), card("m", "a", owned="m"), card("b", "m", owned="lib/x")]).overlaps
         == ()
     )
-
-
-def test_the_dependencies_of_one_card() -> None:
-    a, b, c = card("a", "b"), card("b", "c"), card("c", "a")
-    problems = dependency_problems(a, {"b": b, "c": c}, {"depends_on[0]": (3, 14)}, file="tasks/a.yaml")
-    assert [(problem.kind, str(problem.where)) for problem in problems] == [("cycle", "tasks/a.yaml:3:14")]
-    missing = dependency_problems(card("f", "gone"), {"gone": None}, {}, file="tasks/f.yaml")
-    assert [problem.kind for problem in missing] == ["unknown-dependency"]
-    assert dependency_problems(card("g", "b"), {"b": card("b")}, {}, file="tasks/g.yaml") == ()
-
-
-def test_a_circle_behind_a_dependency_is_told_on_its_own_cards_only() -> None:
-    neighbours = {"b": card("b", "c"), "c": card("c", "b")}
-    assert dependency_problems(card("a", "b"), neighbours, {}, file="tasks/a.yaml") == ()
-    assert [p.kind for p in dependency_problems(neighbours["b"], neighbours, {}, file="tasks/b.yaml")] == ["cycle"]
 
 
 def test_random_graphs_are_ordered_soundly() -> None:

@@ -1,5 +1,6 @@
 """Bisection names the guilty change or pair, lets the older one land, and asks for few probes."""
 
+from functools import cache
 from itertools import combinations
 
 import pytest
@@ -79,13 +80,68 @@ def test_a_pair_is_found_sooner_when_each_is_known_green_alone(size, data):
     assert len(asked) <= 3 + pairs.bit_length()
 
 
-def test_of_five_known_green_alone_a_pair_takes_six_runs_at_most_with_the_landing():
+def test_of_five_known_green_alone_seven_of_the_ten_pairs_take_five_runs_with_the_landing_and_none_more_than_six():
     members = list("abcde")
-    for first, second in combinations(members, 2):
-        answer, asked = search(members, lambda chosen, pair={first, second}: not pair <= chosen, alone=members)
-        assert Guilty(second, (first,)) == answer
-        rest = tuple(member for member in members if member != second)
-        assert len({*asked, rest}) <= 6
+    counts = {}
+    for pair in combinations(members, 2):
+        answer, asked = search(members, lambda chosen, pair=set(pair): not pair <= chosen, alone=members)
+        assert Guilty(pair[1], pair[:1]) == answer
+        assert pair in asked, "Seen red by itself, since a larger group would explain all the other runs as well."
+        counts["".join(pair)] = len({*asked, tuple(member for member in members if member != pair[1])})
+    assert {pair: many for pair, many in counts.items() if many > 5} == {"ab": 6, "bc": 6, "cd": 6}
+    assert sum(counts.values()) == 50
+
+
+@cache
+def provable(culprits, left, tested=frozenset()):
+    """Of these culprits the most that some order of ``left`` more runs shows red by themselves and green without the last one."""
+    shown = {each for each in culprits if {each, everyone_but(each)} <= tested}
+    if left == 0 or shown == set(culprits):
+        return len(shown)
+    asked = {need for each in culprits for need in (each, everyone_but(each))}
+    halves = {tuple(some) for size in (2, 3, 4) for some in combinations("abcde", size)}
+    best = 0
+    for probe in sorted((asked | halves) - tested):
+        red = tuple(each for each in culprits if set(each) <= set(probe))
+        green = tuple(each for each in culprits if each not in red)
+        sides = (provable(side, left - 1, tested | {probe}) for side in (red, green) if side)
+        best = max(best, sum(sides))
+        if best == len(culprits):
+            break
+    return best
+
+
+def everyone_but(culprit):
+    return tuple(member for member in "abcde" if member != culprit[-1])
+
+
+@pytest.mark.long
+def test_no_order_of_probes_proves_more_pairs_of_five_in_five_runs_nor_each_single_one():
+    """The first run is of all five; so four are left."""
+    assert provable(tuple(combinations("abcde", 2)), 4) == 7
+    assert provable(tuple((member,) for member in "abcde"), 4) == 4
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_a_larger_group_known_green_alone_is_named_whole_and_never_as_a_pair(size):
+    members = list("abcde")
+    for group in combinations(members, size):
+        answer, _ = search(members, lambda chosen, group=set(group): not group <= chosen, alone=members)
+        assert Guilty(group[-1], group[:-1]) == answer
+
+
+@pytest.mark.parametrize("alone", ["abcde", "", "bd"])
+def test_two_pairs_at_once_blame_a_member_of_one_of_them_and_what_is_named_is_red(alone):
+    for first, second in combinations(list(combinations("abcde", 2)), 2):
+
+        def is_green(chosen, pairs=(set(first), set(second))):
+            return not any(pair <= chosen for pair in pairs)
+
+        answer, _ = search(list("abcde"), is_green, alone=alone)
+        assert isinstance(answer, Guilty)
+        named = {answer.member, *answer.partners}
+        assert not is_green(named), "Red by itself."
+        assert all(is_green(named - {each}) for each in named), "And none can be left out."
 
 
 def test_three_known_green_alone_and_in_pairs_are_all_named():

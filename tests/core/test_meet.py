@@ -7,7 +7,7 @@ import pytest
 from interlock.core.merge.facts import Call, FileFacts, Import, Mark, Signature, Symbol, Use
 from interlock.core.merge.meet import FileChange, SideFacts, Tree, candidates, confirmed, findings, unread
 from interlock.core.merge.meet_calls import misfit
-from interlock.core.merge.meet_modules import absolute, names_file
+from interlock.core.merge.meet_modules import absolute, means, names_file
 from interlock.core.merge.meet_packages import satisfies
 from interlock.core.merge.meet_results import arity, covers, unsuited
 
@@ -162,11 +162,47 @@ def test_a_script_module_names_a_file(importer: str, module: str, target: str, m
 
 
 @pytest.mark.parametrize(
+    ("module", "target", "meant"),
+    [
+        ("example.com/router/v2", "mux.go", True),
+        ("example.com/router/v2/store", "store/store.go", True),
+        ("example.com/router", "mux.go", False),
+        ("example.com/other/store", "store/store.go", False),
+        ("net/http", "mux.go", False),
+        ("example.com/plugins/plug", "plugins/plug/plug.go", True),
+        ("example.com/router/v2/plugins/plug", "plugins/plug/plug.go", False),
+    ],
+)
+def test_an_import_of_go_means_the_package_that_the_manifest_calls_so(module: str, target: str, *, meant: bool) -> None:
+    go = FileFacts(language="go")
+    named = {
+        "go.mod": FileFacts(language="other", module="example.com/router/v2"),
+        "plugins/plug/go.mod": FileFacts(language="other", module="example.com/plugins/plug"),
+    }
+    assert means(Tree(named.get), "docs/print.go", go, module, target, go) is meant
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "meant"),
+    [("example.com/x/store", "store/store.go", True), ("store", "store/store.go", True), ("x.com/y", "mux.go", False)],
+)
+def test_without_a_manifest_an_import_of_go_means_a_folder_by_its_end(module: str, target: str, *, meant: bool) -> None:
+    go = FileFacts(language="go")
+    assert means(Tree(lambda _: None), "docs/print.go", go, module, target, go) is meant
+
+
+@pytest.mark.parametrize(
     ("old", "new", "then", "breaks"),
     [
         ("int", "tuple[int, str]", "arith", True),
         ("int", "float", "arith", False),
         ("int", "Coroutine[int]", "arith", True),
+        ("AbstractContextManager[Session]", "AbstractAsyncContextManager[Session]", "with", True),
+        ("AbstractAsyncContextManager[Session]", "AbstractContextManager[Session]", "async with", True),
+        ("AbstractContextManager[Session]", "Session", "with", False),
+        ("Session", "AbstractContextManager[Session]", "attr:total", True),
+        ("Session", "AbstractContextManager[Session]", "attr:__exit__", False),
+        ("AbstractContextManager[Session]", "dict[str, int]", "with", True),
         ("Coroutine[int]", "int", "await", True),
         ("tuple[_, _, _]", "tuple[_, _]", "unpack:3", True),
         ("tuple[int, int]", "tuple[int, ...]", "unpack:2", False),

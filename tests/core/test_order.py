@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.core.lives import job_in
 
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.merge.order import AGE, queue_order, train_order
-from interlock.core.merge.queue import Waiting
+from interlock.core.merge.order import AGE, train_order
 
 
 def ready(slug: str, age: int, **parts: str) -> Job:
@@ -81,30 +80,26 @@ def test_priority_overtakes_what_came_within_its_hours_and_nothing_that_waited_l
     assert slugs(train_order(jobs, frozenset(), {}, priority=urgent)) == ["late", "old", "later"]
 
 
-def test_a_member_that_needs_somebody_who_is_not_here_stands_behind_all_others() -> None:
-    members = [Waiting(job="a", since=1, after=frozenset({"x"})), Waiting(job="b", since=2)]
-    assert [each.job for each in queue_order(members)] == ["b", "a"]
-
-
 @given(
     st.dictionaries(names, st.floats(0, 20_000), min_size=1),
     st.dictionaries(names, st.integers(-3, 3)),
     st.dictionaries(names, st.frozensets(names, max_size=2)),
 )
-def test_members_stand_behind_what_they_need_and_nobody_waits_for_ever(
+def test_jobs_stand_behind_what_they_need_and_nobody_waits_for_ever(
     since: dict[str, float], priority: dict[str, int], needs: dict[str, frozenset[str]]
 ) -> None:
-    members = [Waiting(job=job, since=at, after=needs.get(job, frozenset())) for job, at in since.items()]
-    order = queue_order(members, priority)
-    assert sorted(each.job for each in order) == sorted(since)
-    assert order == queue_order(list(reversed(members)), priority)
+    jobs = [ready(slug, 0) for slug in since]
+    approved = {job.id: since[job.slug] for job in jobs}
+    steps = {job.id: priority.get(job.slug, 0) for job in jobs}
+    depends_on = {slug: tuple(sorted(needed)) for slug, needed in needs.items()}
+    order = train_order(jobs, frozenset(), depends_on, approved=approved, priority=steps)
+    assert order == train_order(jobs[::-1], frozenset(), depends_on, approved=approved, priority=steps)
     before: set[str] = set()
-    able = []
-    for each in order:
-        able += [each] if each.after <= before else []
-        before.add(each.job)
-    needed = {job for each in members for job in each.after}
-    for place, one in enumerate(able):
-        for other in able[place + 1 :]:
-            if not other.after and one.job not in needed:
-                assert one.since - other.since <= AGE * (priority.get(one.job, 0) - priority.get(other.job, 0)) + 1e-6
+    for job in order:
+        assert needs.get(job.slug, frozenset()) <= before
+        before.add(job.slug)
+    needed = {slug for each in needs.values() for slug in each}
+    for place, one in enumerate(order):
+        for other in order[place + 1 :]:
+            if not needs.get(other.slug) and one.slug not in needed:
+                assert approved[one.id] - approved[other.id] <= AGE * (steps[one.id] - steps[other.id]) + 1e-6

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.lives import admitted, event, job_in
@@ -16,7 +17,7 @@ from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job, State, Waiting, fold
 from interlock.core.merge.queue import Land, Out, RedBase, Set, Test
 from interlock.core.merge.speculation import decide
-from interlock.core.merge.standing import due, present, queue_of
+from interlock.core.merge.standing import due, present, queue_of, stranded
 from interlock.core.merge.train import Member, TrainState, departed, fold_train
 from interlock.core.plan import Action, Snapshot, joining, opening, plan, run_of, subject_of
 
@@ -134,6 +135,9 @@ class World:
         train = self.train(action.number)
         if gone := departed(train, seen.jobs):
             self.write(action.subject, "train.left", jobs=[member.job for member in gone])
+            return
+        if lost := stranded(train, seen.jobs, seen.depends_on):
+            self.write(action.subject, "train.left", jobs=[member.job for member in lost])
             return
         if fresh := joining(seen, train):
             self.write(action.subject, "train.joined", members=[self.member(job) for job in fresh])
@@ -345,3 +349,29 @@ def test_a_tested_train_is_looked_at_again_once_a_member_is_closed_held_or_at_an
         (action,) = check(Snapshot(jobs=(jobs[0], *left), trains=(train,), next_train=2))
         assert (action.kind, action.id) == ("train-test", "train-test:1:2")
         assert [member.slug for member in departed(train, (jobs[0], *left))] == ["b"]
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_member_that_needs_one_that_left_leaves_as_well_and_others_open_a_train(slots: int) -> None:
+    """The train would hold nobody that can be tested, and hold up all others for ever."""
+    jobs = (job_in(State.WAITING, "a"), job_in(State.READY, "b"), job_in(State.READY, "late"))
+    member = Member(job="j-b", slug="b", head="h1", owner=None).as_json()
+    train = fold_train([event("train:1", "train.opened", base="b1", members=[member])])
+    seen = Snapshot(
+        jobs=jobs,
+        trains=(train,),
+        next_train=2,
+        depends_on={"b": ("a",)},
+        owners={"j-b": None, "j-late": "@ben"},
+        policy=Train(slots=slots),
+    )
+    assert [each.slug for each in stranded(train, jobs, seen.depends_on)] == ["b"]
+    assert [action.id for action in check(seen)] == ["train-test:1:1"]
+    left = fold_train(
+        [
+            event("train:1", "train.opened", base="b1", members=[member]),
+            event("train:1", "train.left", jobs=["j-b"]),
+        ]
+    )
+    assert not left.open
+    assert [action.id for action in check(replace(seen, trains=()))] == ["train-open:2"]

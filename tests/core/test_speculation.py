@@ -237,12 +237,12 @@ def test_a_predicted_pair_hidden_in_five_takes_three_runs_with_the_landing(first
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations("abcde", 2)))
-def test_a_pair_nobody_predicted_takes_six_where_all_are_green_alone(first, second):
+def test_a_pair_nobody_predicted_takes_five_where_all_are_green_alone_but_three_pairs_take_six(first, second):
     queue = line("abcde", slots=1, results=BASE, green_alone=frozenset("abcde"))
     lands, outs, runs = played(queue, lambda tree: not {first, second} <= tree)
     assert [(second, (first,))] == [(out.member, out.partners) for out in outs]
     assert ["abcde".replace(second, "")] == ["".join(done) for done in lands]
-    assert len(runs) <= 6
+    assert len(runs) <= (6 if first + second in ("ab", "bc", "cd") else 5)
 
 
 def test_one_red_of_five_takes_five_runs_at_most_but_the_fourth_takes_six():

@@ -65,7 +65,8 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     rows, landings = ports.store.filed(), ports.store.landings()
     text = ports.repo.checkpoint(ports.store.history())
     walk, found, notes = look_at_history(ports.signer, _links(ports), rows, landings, text, trusted=trusted)
-    said = {number: each for row in {row.subject for row in rows} for number, each in ports.store.evidence(row)}
+    subjects = {row.subject for row in rows}
+    said = {number: each for subject in subjects for number, each in ports.store.evidence(subject)}
     keys = trusted or tuple(walk.keys.values())
     landed = [row for row in landings if job is None or row.job == job.id]
     chosen = _chosen(rows, job, landed)
@@ -75,7 +76,8 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
         found = [each for each in found if _concerns(each, job, chosen)]
     files = _Files(ports, rows, said)
     for row in chosen:
-        found += _complete(row, said[row.number])
+        of = walk.jobs.get(row.subject)
+        found += _complete(row, said[row.number], carded=of is None or not of.reverts)
         found += files.look_at(row, said[row.number])
     found += _repository(ports, walk, landed, said)
     if job is None:
@@ -171,10 +173,13 @@ def _concerns(found: Finding, job: Job, chosen: Sequence[Filed]) -> bool:
     return True
 
 
-def _complete(row: Filed, said: Evidence) -> Iterator[Finding]:
-    """Evidence says on which base, under which policy and for which card it holds; a train's is of no one card."""
+def _complete(row: Filed, said: Evidence, *, carded: bool) -> Iterator[Finding]:
+    """Evidence says on which base, under which policy and for which card it holds; a train's is of no one card.
+
+    A revert's card is made of what landed and stands nowhere, so that there is none to name.
+    """
     parts = {"the base's commit": said.base, "the base's tree": said.base_tree, "the policy": said.policy_digest}
-    if not row.subject.startswith("train:"):
+    if carded and not row.subject.startswith("train:"):
         parts["the card"] = said.card_oid
     if lacking := [name for name, value in parts.items() if not value]:
         what = f"Evidence {row.number} of {row.subject} does not say {', '.join(lacking)}."
@@ -197,8 +202,8 @@ class _Files:
 
     def look_at(self, row: Filed, said: Evidence) -> Iterator[Finding]:
         for run in (run for verdict in said.verdicts for run in (verdict.run, *verdict.reruns) if run.log):
-            subject = self._first.get((run.log, run.log_digest), row.subject) if run.cached else row.subject
-            folder = self._folder(subject)
+            taken = self._first.get((run.log, run.log_digest), row.subject) if run.cached else row.subject
+            folder = self._folder(run.owner or taken)
             if not run.log_digest:
                 what = f"Evidence {row.number} of {row.subject} keeps no digest of the log of '{run.run}'."
                 yield Finding(state="missing", rule="artifact", where=f"evidence {row.number}", what=what)
@@ -284,7 +289,7 @@ def _whole(ports: Ports, walk: Walk, rows: Sequence[LandingRow], said: dict[int,
 def _trailers(ports: Ports, walk: Walk) -> tuple[list[Finding], list[str]]:
     """Landings that the default branch itself tells of: those of this history that it lacks, and those of others."""
     told = ports.repo.landed_jobs(ports.repo.last_base().oid)
-    known = {job.id for job in walk.jobs.values() if job.state is State.LANDED}
+    known = {job.id for job in walk.jobs.values() if job.state in (State.LANDED, State.REVERTED)}
     lost, foreign = [], 0
     for job, commit in told.items():
         if job in known:

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interlock.app.base import View
-from interlock.app.leaving import dissolve, leave, make_wait, record, without_departed
+from interlock.app.leaving import leave, make_wait
 from interlock.app.naming import words_of
 from interlock.app.together import check_together
 from interlock.core.job.evidence import Verdict
 from interlock.core.merge.queue import Out, next_window
 from interlock.core.merge.train import Member, TrainState
 from interlock.ports import Merged, Ports
-
-__all__ = ["accusation", "dissolve", "landed_partners", "leave", "make_wait", "put_out", "record", "without_departed"]
 
 
 def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from interlock.app.base import View
 from interlock.app.cardjson import from_json
 from interlock.app.members import members
 from interlock.app.naming import hints
+from interlock.app.stopping import OfNoUse, Usefulness
 from interlock.app.together import check_together, train_level
 from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
@@ -24,9 +25,10 @@ from interlock.ports import Merged, Ports, TextConflict
 def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
     """Merge these members on the train's base and run the full suite on that tree; what came out is an event of the train.
 
-    A set that was red is run again on the very same commit.  Tells a clash as an event, too.
+    A set that was red is run again on the very same commit.  Tells a clash as an event, too, and a run that was ended since it was of
+    no use any more.
     """
-    tried = sum(1 for run in train.ran if run.members == jobs) + 1
+    tried = train.tried(jobs) + 1
     begun = {"members": list(jobs), "base": train.base}
     _write(ports, train, f"runs:{train.base[:12]}:{_name(jobs)}:{tried}", "train.runs", begun)
     before = train.last_of(jobs)
@@ -41,15 +43,23 @@ def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
         data = {"members": list(clashing), "tried": list(jobs), "paths": list(merged.paths), "base": train.base}
         _write(ports, train, f"clash:{train.base[:12]}:{_name(clashing)}", "train.clash", data)
         return
-    data = _run(ports, view, train, merged, jobs)
+    try:
+        data = _run(ports, view, train, merged, jobs)
+    except OfNoUse as why:
+        ended = {"members": list(jobs), "base": train.base, "why": str(why)}
+        ports.narrate(f"train {train.number}: the run of {_slugs(train, jobs)} is cancelled, since {why}.")
+        _write(ports, train, f"cancelled:{train.base[:12]}:{_name(jobs)}:{tried}", "train.cancelled", ended)
+        return
     _write(ports, train, f"ran:{train.base[:12]}:{_name(jobs)}:{tried}", "train.ran", data)
 
 
 def _run(ports: Ports, view: View, train: TrainState, merged: Merged, jobs: Set) -> dict[str, Any]:
     """The data of the event that tells what a run came to."""
     began = ports.clock.now()
+    use = Usefulness(ports, view, train, jobs)
     with a_slot(ports, view.policy.train.slots) as slot:
-        verdicts, made = check_together(ports, view, train, merged, jobs, slot=slot)
+        verdicts, made = check_together(ports, view, train, merged, jobs, slot=slot, stop=use.ask)
+    use.check()
     verdicts = _excused(ports, verdicts, jobs)
     green = bool(verdicts) and all(verdict.state != "refused" for verdict in verdicts)
     number = ports.store.add_evidence(_evidence(ports, view, train, merged, jobs, verdicts))

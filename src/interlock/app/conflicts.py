@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -19,9 +19,7 @@ from interlock.ports import FactsReader, Melting, Reader
 from interlock.ports import Place as Tree
 
 if TYPE_CHECKING:
-    from interlock.app.base import View
     from interlock.app.scope import Against
-    from interlock.ports import Ports
 
 PLACED: Final = 1000
 """So many clashes get their lines; of more the file is named."""
@@ -317,10 +315,3 @@ def _notes(asked: Asked, count: int, matrix: Matrix) -> tuple[str, ...]:
     return (
         f"{count} change{'s' if count != 1 else ''} on {asked.base.ref}, {matrix.asked} pair{'s' if matrix.asked != 1 else ''}.",
     )
-
-
-def suspects(ports: Ports, view: View, jobs: Iterable[str]) -> Mapping[frozenset[str], Pair]:
-    """Pairs of jobs that are predicted to be red together; see foreseen.suspects."""
-    from interlock.app.foreseen import suspects as found
-
-    return found(ports, view, jobs)

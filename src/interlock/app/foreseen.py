@@ -12,6 +12,7 @@ from interlock.app.cardjson import from_json
 from interlock.app.conflicts import Asked, Open, predict
 from interlock.app.scope import Against
 from interlock.core.job.events import NewEvent
+from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.conflicts import Pair, Prediction
 from interlock.ports import Ports
@@ -76,7 +77,7 @@ def _predict(ports: Ports, view: View, changes: Sequence[Open], only: frozenset[
 
 
 def _of_job(job: Job) -> Open:
-    needs = tuple(f"agent/{slug}" for slug in from_json(job.card).depends_on)
+    needs = tuple(map(branch_of, from_json(job.card).depends_on))
     return Open(name=job.branch, head=job.head or "", since=job.admitted_at, depends_on=needs, task=job.slug)
 
 

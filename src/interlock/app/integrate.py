@@ -9,12 +9,21 @@ from interlock.app.base import View, fresh_view, last_view
 from interlock.app.candidate import green_run, try_set
 from interlock.app.landing import LANDING, has_landed, land_candidate
 from interlock.app.leaving import dissolve, leave, record, without_departed
-from interlock.app.members import doubtful, elsewhere, member_of, members, put_out, queue_snapshot, tell_unknown_classes
+from interlock.app.members import (
+    depends_on,
+    doubtful,
+    elsewhere,
+    member_of,
+    members,
+    put_out,
+    queue_snapshot,
+    tell_unknown_classes,
+)
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import Land, Out, RedBase, Test
 from interlock.core.merge.speculation import decide
-from interlock.core.merge.standing import due, present, queue_of, under_way
-from interlock.core.merge.train import TrainState
+from interlock.core.merge.standing import due, present, queue_of, stranded, under_way
+from interlock.core.merge.train import Member, TrainState
 from interlock.core.plan import joining, opening, run_of
 from interlock.ports import Ports
 
@@ -96,11 +105,18 @@ def _ready_to_test(ports: Ports, number: int) -> View | None:
         dissolve(ports, train, "no-full-check", "No full suite is configured for the train.", _NO_SUITE)
     elif doubts := doubtful(ports, view, train.members):
         put_out(ports, train, doubts)
+    elif lost := _stranded(ports, train):
+        leave(ports, train, lost, "needs-another")
     elif view.base.oid != train.base:
         record(ports, train, "rebuild", "train.rebuild", {"base": view.base.oid, "counted": bool(train.ran)})
     else:
         return view
     return _ready_to_test(ports, number)
+
+
+def _stranded(ports: Ports, train: TrainState) -> tuple[Member, ...]:
+    jobs = ports.store.jobs()
+    return stranded(train, jobs, depends_on(jobs))
 
 
 def _join(ports: Ports, view: View, number: int) -> None:
@@ -128,6 +144,7 @@ def _advance(ports: Ports, view: View, train: TrainState) -> bool:
             if view.policy.train.slots > 1:
                 return False
             try_set(ports, view, train, jobs)
+            return not _cut_short(ports, train)
         case Land() as move:
             outs = [blame.accusation(ports, view, train, each) for each in moves if isinstance(each, Out)]
             _seal(ports, view, train, move, outs)
@@ -138,6 +155,12 @@ def _advance(ports: Ports, view: View, train: TrainState) -> bool:
         case _:
             return False
     return True
+
+
+def _cut_short(ports: Ports, train: TrainState) -> bool:
+    """Whether the run was ended because a member left: who that is, the next look finds."""
+    after = ports.store.train(train.number)
+    return after is not None and len(after.cancelled) > len(train.cancelled)
 
 
 def _seal(ports: Ports, view: View, train: TrainState, move: Land, outs: list[dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from interlock.app.base import View
-from interlock.app.blame import dissolve
+from interlock.app.leaving import dissolve
 from interlock.app.undoing import flag_dependants
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import next_window

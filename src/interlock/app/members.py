@@ -19,6 +19,7 @@ NEW_COMMITS = "new-commits"
 
 
 def depends_on(jobs: Sequence[Job]) -> dict[str, tuple[str, ...]]:
+    """The slugs that must land before each job, by the job's slug, as its card said when the job took it over."""
     return {job.slug: tuple(job.card["depends_on"]) for job in jobs}
 
 

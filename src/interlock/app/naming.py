@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlock.app.base import View
+from interlock.app.foreseen import suspects as predicted
 from interlock.app.together import green_alone
 from interlock.core.merge.train import TrainState
 from interlock.ports import Ports
@@ -24,8 +25,6 @@ def suspects(ports: Ports, view: View, jobs: tuple[str, ...]) -> list[dict[str, 
     if len(jobs) < 2:
         return []
     try:
-        from interlock.app.conflicts import suspects as predicted
-
         found = predicted(ports, view, jobs)
         return [pair.as_json() | {"a": a, "b": b} for key, pair in found.items() for a, b in [_in_order(key, jobs)]]
     except Exception as fault:  # noqa: BLE001 -- whatever it is, the suite itself finds the pair

@@ -30,7 +30,7 @@ class Reverted:
     of: Job
     paths: tuple[str, ...]
     dependants: tuple[str, ...]
-    card: tuple[str, str] | None
+    card: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -40,7 +40,7 @@ class Reverted:
             "reverts": dict(self.job.reverts or {}),
             "paths": list(self.paths),
             "dependants": list(self.dependants),
-            "card": self.card[0] if self.card else None,
+            "card": self.card[0],
         }
 
 
@@ -223,17 +223,23 @@ def _free_slug(ports: Ports, view: View, of: Job) -> str:
 
 
 def exactly(path: str) -> str:
-    """The pattern that names this path alone, or the nearest folder where its name cannot be written as a pattern."""
-    spelled = "".join(f"[{char}]" if char in "*?[" else char for char in path)
+    """The pattern that names this path alone.  Raises Refused (path) where its name cannot be written as a pattern."""
     try:
-        return parse(spelled).text
-    except PatternError:
-        folder = path.rpartition("/")[0]
-        return exactly(folder) if folder else "**"
+        return parse("".join(f"[{char}]" if char in "*?[" else char for char in path)).text
+    except PatternError as fault:
+        raise Refused(
+            Refusal(
+                rule="path",
+                what=f"A path of the change cannot be named on a card. {fault.message}",
+                why="A revert owns exactly the paths of its change, and no folder around them.",
+                would_change="Take it back by hand: git revert, and a change of your own.",
+                holders=(path,),
+            )
+        ) from fault
 
 
 # ---------------------------------------------------------------- what follows
-def _missing_test(of: Job, actor: str, why: str) -> tuple[str, str] | None:
+def _missing_test(of: Job, actor: str, why: str) -> tuple[str, str]:
     """The card for the test that would have caught it: file and text; its blanks are a person's to fill."""
     slug = f"test-{of.slug}"[:_LONGEST].rstrip("-")
     owned = [path for path in from_json(of.card).owned_paths if "test" in path.lower() or "spec" in path.lower()]

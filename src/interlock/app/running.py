@@ -24,7 +24,7 @@ class Bench:
     """Where a suite runs: the commit and its tree, the level of the walls around it, the folder of its logs.
 
     ``furnish`` gives a room what its checks may have, as long as they run; ``around`` is a digest of that, since a run is
-    taken over only where it would find the same.  ``ready`` is the room of a tree that was proven to
+    taken over only where it would find the same.  A word from ``stop`` ends what runs.  ``ready`` is the room of a tree that was proven to
     equal the commit, or None for a fresh one; ``compared`` says that the runs are only compared with, so that a
     red one is worth keeping: others are run again when they are asked for.
     """
@@ -37,9 +37,11 @@ class Bench:
     around: str = ""
     ready: Room | None = None
     compared: bool = False
+    stop: Callable[[], str | None] | None = None
 
 
 def run_all(ports: Ports, checks: Sequence[Check], bench: Bench) -> dict[str, CheckRun]:
+    """The run of each check by its command: taken over where it is known on that tree, made otherwise, one process at a time."""
     runs, missing = _known(ports, checks, bench)
     if not missing:
         return runs
@@ -94,13 +96,18 @@ def _run_in(
             if runs:
                 _put_back(ports, bench, room)
             ports.narrate(f"checks {bench.commit[:12]}: {check.run}")
-            run = ports.checks.run(check, done.room, done.env, bench.logs / f"{key}.log", done.redact)
+            log = bench.logs / f"{key}.log"
+            run = ports.checks.run(check, done.room, done.env, log, done.redact, **_stopped_by(bench))
             runs[check.run] = run
             if remember:
                 _remember(ports, bench, key, run)
     if bench.ready is not None:
         _put_back(ports, bench, room)
     return runs
+
+
+def _stopped_by(bench: Bench) -> dict[str, Callable[[], str | None]]:
+    return {} if bench.stop is None else {"ask": bench.stop}
 
 
 def _put_back(ports: Ports, bench: Bench, room: Room) -> None:

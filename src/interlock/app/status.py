@@ -11,14 +11,12 @@ from interlock.app.asking import kind_of, options_of, permission_options
 from interlock.app.beside import ended
 from interlock.app.raise_to import detail_of
 from interlock.app.sign_off import command as sign_off_command
-from interlock.app.train_show import stall_text, stalled, trains_json, whys
+from interlock.app.train_show import stall_text, stalled, whys
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
 from interlock.core.merge.waits import Stall
 from interlock.ports import Ports, Running
-
-__all__ = ["Status", "permissions", "status", "trains_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

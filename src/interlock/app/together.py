@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from interlock.app.base import View
 from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
 from interlock.app.isolate import INHERIT
+from interlock.app.judging import checks_of
 from interlock.app.rooms import Wanted, checking, hosts_of, surroundings
 from interlock.app.suite import Bench, Doubt, distinct, known_green, run_suite
-from interlock.app.verify import checks_of
 from interlock.app.weighing import moves_between
 from interlock.core.contract.card import Check, Level
 from interlock.core.contract.levels import strictest
@@ -31,14 +31,16 @@ def check_together(
     *,
     base: str | None = None,
     slot: int = 1,
+    stop: Callable[[], str | None] | None = None,
 ) -> tuple[tuple[Verdict, ...], int]:
     """Verdicts of the jobs' checks and the full suite on a tree, and how many of them were really run.
 
     Compared with the same checks on ``base`` (default: the default branch), so that tests that are gone are named.  Each ``slot``
-    has a room, a record and ports of its own.
+    has a room, a record and ports of its own.  A word from ``stop`` ends what runs, and then the verdicts say nothing.
     """
     checks = _checks(ports, view, jobs)
     head, before = _benches(ports, view, train, merged, base or view.base.oid, jobs, slot)
+    head, before = replace(head, stop=stop), replace(before, stop=stop)
     moves = moves_between(ports, before.commit, head.commit)
     verdicts = run_suite(ports, checks, head, before, doubt=Doubt(moves=moves))
     return verdicts, sum(1 for verdict in verdicts if not verdict.run.cached)

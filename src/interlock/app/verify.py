@@ -12,7 +12,7 @@ from interlock.app.card_ready import card_problems
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.database import level_of
 from interlock.app.foreseen import foresee
-from interlock.app.judging import Verification, checks_of, judge_work
+from interlock.app.judging import Verification, judge_work
 from interlock.core.contract.card import Card
 from interlock.core.contract.levels import same_user
 from interlock.core.job.events import NewEvent
@@ -20,8 +20,6 @@ from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
 from interlock.ports import CardFile, Ports
-
-__all__ = ["Verification", "checks_of", "judge_now", "take_over_card", "verify", "verify_step"]
 
 _WAIVE: Final = {
     "tests-removed": "Accept their end with decide --accept",

@@ -27,13 +27,15 @@ def command(face: Face, change: str, why: str, no_card: bool, actor: str) -> int
     refuse_inside_a_task("A revert")
     ports = open_ports(narrate=face.say)
     made = revert(ports, change, actor, why)
-    lines = [f"{made.job.slug} takes {made.of.slug} back in {len(made.paths)} files, as job {made.job.id}."]
+    lines = [
+        f"{made.job.slug} takes {made.of.slug} back in {len(made.paths)} file{'s' if len(made.paths) != 1 else ''}, as job {made.job.id}."
+    ]
     lines += [
         f"{slug} says that it depends on {made.of.slug}; it waits once the revert has landed."
         for slug in made.dependants
     ]
     shape = made.as_json()
-    if made.card is not None and not no_card:
+    if not no_card:
         path, text = made.card
         target = ports.repo.top / path
         try:

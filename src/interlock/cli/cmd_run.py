@@ -21,8 +21,9 @@ def command(face: Face, watch: bool) -> int:
     A second run waits for the first.
     """
     from interlock.app.base import fresh_view
-    from interlock.app.status import status, trains_json
+    from interlock.app.status import status
     from interlock.app.supervise import supervise
+    from interlock.app.train_show import trains_json
     from interlock.wiring import open_engine, open_ports
 
     ports = open_ports(narrate=face.say)

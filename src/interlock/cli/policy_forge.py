@@ -27,7 +27,7 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
       gh api repos/OWNER/NAME/rules/branches/main
       gh api repos/OWNER/NAME/rulesets/ID              who may bypass
 
-    Required checks are held against the workflows of this folder: one that may be skipped counts as passed on a forge.
+    Required checks are held against the workflows of this repository: one that may be skipped counts as passed on a forge.
     Ends with 1 when a way round the gates is open.
     """  # noqa: D301 -- click's mark for lines that are kept
     from interlock.core.gate.branch_rules import gaps, protection_of
@@ -42,7 +42,9 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
             rules += [*found["rules"], {"bypass_actors": found.get("bypass_actors") or []}]
         elif isinstance(found, dict) and found.get("message") != "Branch not protected":
             classic = found
-    skipped, unread = _workflows(Path.cwd())
+    from interlock.wiring import open_repo
+
+    skipped, unread = _workflows(open_repo().top)
     open_ways = gaps(protection_of(classic, rules), skipped)
     lines = [line for gap in open_ways for line in (gap.what, f"  why: {gap.why}", f"  fix: {gap.fix}")]
     lines += [f"{name} cannot be read, so its jobs are not judged." for name in unread]

@@ -13,7 +13,7 @@ from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.order import train_order
 from interlock.core.merge.queue import Land, Set
 from interlock.core.merge.speculation import decide
-from interlock.core.merge.standing import NEW_MEMBERS, due, present, queue_of, tests
+from interlock.core.merge.standing import NEW_MEMBERS, due, present, queue_of, stranded, tests
 from interlock.core.merge.train import TrainState, departed
 
 ActionKind = Literal[
@@ -41,8 +41,7 @@ def subject_of(action_id: str) -> str:
 
 def run_id(train: TrainState, members: Set) -> str:
     """The id of one run over members: of which train, on which base, the how-manieth, and of whom."""
-    tried = sum(1 for run in train.ran if run.members == members)
-    return f"train-run:{train.number}:{train.base}:{tried + 1}:{'+'.join(members)}"
+    return f"train-run:{train.number}:{train.base}:{train.tried(members) + 1}:{'+'.join(members)}"
 
 
 def run_of(subject: str) -> tuple[int, str, Set]:
@@ -144,7 +143,8 @@ def _for_trains(snapshot: Snapshot) -> tuple[Action, ...]:
 def _in_test(snapshot: Snapshot, train: TrainState) -> tuple[Action, ...]:
     """One slot tests inside of the train's own action; with more each run is an action of its own."""
     step = _train_action("train-test", train)
-    if snapshot.policy.slots == 1 or not train.members or train.outs or departed(train, snapshot.jobs):
+    gone = departed(train, snapshot.jobs) or stranded(train, snapshot.jobs, snapshot.depends_on)
+    if snapshot.policy.slots == 1 or not train.members or train.outs or gone:
         return (step,)
     running = running_sets(train, snapshot.running)
     valid = frozenset(members for members in running.values() if members is not None)

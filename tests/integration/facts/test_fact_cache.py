@@ -95,6 +95,7 @@ def test_processes_that_race_read_a_whole_entry_or_none(tmp_path: Path) -> None:
         ("web/x.tsx", "typescript"),
         ("web/x.mjs", "typescript"),
         ("cmd/main.go", "go"),
+        ("plugins/go.mod", "go"),
         ("A.java", "java"),
         ("db/1.sql", "sql"),
         ("Makefile", "shell"),

@@ -134,3 +134,16 @@ def test_letters_of_several_bytes_stay_whole_wherever_they_stand() -> None:
     names = [f"Größe{'x' * count}" for count in range(200)]
     facts = facts_of("".join(f"func {name}() {{}}\n" for name in names))
     assert [each.name for each in facts.symbols] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("module example.com/x/v2\n\ngo 1.22\n", "example.com/x/v2"),
+        ('// Deprecated: no.\nmodule "example.com/x" // here\n', "example.com/x"),
+        ("go 1.22\n", ""),
+    ],
+)
+def test_a_manifest_names_the_module(text: str, module: str) -> None:
+    found = read("sub/go.mod", text.encode())
+    assert (found.language, found.module, found.fault) == ("other", module, "")

@@ -157,3 +157,53 @@ def test_equal_names_in_all_scopes_of_the_product_are_resolved() -> None:
     with open(module.__file__, "rb") as file:
         found = read("src/interlock/app/conflict_facts.py", file.read())
     assert not [each for each in found.uses if isinstance(each, Use) and not each.source and not each.of]
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("@contextmanager\ndef go() -> Iterator[Cart]: yield Cart()", "AbstractContextManager[Cart]"),
+        (
+            "@contextlib.asynccontextmanager\nasync def go() -> AsyncGenerator[Cart, None]: yield Cart()",
+            "AbstractAsyncContextManager[Cart]",
+        ),
+        ("@contextmanager\ndef go(): yield", "AbstractContextManager"),
+        ("@of_another_kind\ndef go(): yield", ""),
+        ("def go(): yield", "Iterator"),
+    ],
+)
+def test_a_function_that_is_made_a_context_gives_one(text: str, result: str) -> None:
+    signature = symbol(text, "go").signature
+    assert signature is not None
+    assert signature.result == result
+
+
+@pytest.mark.parametrize(
+    ("text", "then"),
+    [
+        ("from a import go\nwith go() as x: x", ("with",)),
+        ("from a import go\nasync def f():\n    async with go(): pass", ("async with",)),
+        ("from a import go\ngo()", ()),
+    ],
+)
+def test_it_is_told_how_a_context_is_entered(text: str, then: tuple[str, ...]) -> None:
+    (called,) = [
+        each for each in facts(text).uses if each.name == "go" and each.source == "a" and each.call is not None
+    ]
+    assert called.then == then
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("def a(x):\n    return x + 1", "def b(x):\n\n    # why\n    return (x + 1)", True),
+        ("def a(x):\n    return x + 1", "def b(x):\n    return x - 1", False),
+        ("def a(x):\n    return 1", "def b(x):\n    return '1'", False),
+        ("def a(x):\n    return None", "def b(x):\n    return 'None'", False),
+        ("def a(x): return [x], []", "def b(x): return [], [x]", False),
+        ("class a:\n    def f(self): return 1", "class b:\n    def f(self): return 1", True),
+        ("class a:\n    def f(self): return 1", "class b:\n    def g(self): return 1", False),
+    ],
+)
+def test_the_same_body_under_another_name_is_known(one: str, other: str, *, same: bool) -> None:
+    assert (symbol(one, "a").digest == symbol(other, "b").digest) is same

@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -41,9 +41,18 @@ class CheckRunner:
         self._contain = contain
 
     def run(
-        self, check: Check, room: Room, env: Mapping[str, str], log: Path, redact: tuple[str, ...] = ()
+        self,
+        check: Check,
+        room: Room,
+        env: Mapping[str, str],
+        log: Path,
+        redact: tuple[str, ...] = (),
+        *,
+        ask: Callable[[], str | None] = lambda: None,
     ) -> CheckRun:
         """Run a check once; its raw output goes to ``log`` without the texts of ``redact``, copies of its reports beside it.
+
+        A word from ``ask`` ends it with all it started, and then it has no exit code.
 
         Raises OSError when the log cannot be written, Refused (root) without a sandbox as root.
         """
@@ -57,12 +66,12 @@ class CheckRunner:
         except Unfit as unfit:
             return _not_run(check, log, (unfit.rule, str(unfit)))
         with _own_home(room, check, log) as at_home:
-            return self._run(check, at_home, asked, command, env, log, redact)
+            return self._run(check, at_home, asked, command, env, log, redact, ask)
 
     def picture_fault(self, data: bytes) -> str:
-        """Why bytes are no picture that shows something; empty when they are one, or pictures cannot be read here."""
-        if pictures.missing():
-            return ""
+        """Why bytes are no picture that shows something; empty when they are one."""
+        if missing := pictures.missing():
+            return f"cannot be looked at here. {missing}".rstrip(".")
         try:
             return "is blank" if pictures.read(data).blank else ""
         except BadReport as fault:
@@ -77,9 +86,11 @@ class CheckRunner:
         env: Mapping[str, str],
         log: Path,
         redact: tuple[str, ...],
+        ask: Callable[[], str | None],
     ) -> CheckRun:
+        watcher = command.watcher
         given = environment.of_room(env, room)
-        if command.watcher is not None:
+        if watcher is not None:
             log.unlink(missing_ok=True)  # what an earlier run wrote there is not what this one says
         started = time.time()
         ended = processes.run(
@@ -92,7 +103,7 @@ class CheckRunner:
             contain=self._contain,
             sandbox=asked.sandbox(room),
             redact=redact,
-            **({"ask": command.watcher} if command.watcher is not None else {}),  # type: ignore[arg-type]
+            ask=ask if watcher is None else lambda: ask() or watcher(),
         )
         run = _facts(check, command, ended, log)
         run = replace(
@@ -126,9 +137,10 @@ def _not_run(check: Check, log: Path, fault: tuple[str, str]) -> CheckRun:
     log.write_bytes(data)
     return CheckRun(
         run=check.run,
-        exit_code=0,
+        exit_code=None,
         seconds=0.0,
         log=_recorded(log),
+        owner=_owner(log),
         tail=fault[1],
         expected_report=True,
         report_fault=fault,
@@ -154,6 +166,7 @@ def _facts(check: Check, command: Command, ended: processes.Ended, log: Path) ->
         exit_code=code,
         seconds=ended.seconds,
         log=_recorded(log),
+        owner=_owner(log),
         tail="\n".join(filter(None, (last_lines(log), message))),
         timed_out=ended.how == "wall-limit",
         leftovers=() if ended.how == "up" else ended.leftovers,
@@ -256,6 +269,11 @@ def _recorded(path: Path) -> str:
         if folder.parent.name == "jobs":
             return path.relative_to(folder).as_posix()
     return path.name
+
+
+def _owner(log: Path) -> str:
+    """The job record that a log lies in, by its name; empty elsewhere."""
+    return next((folder.name for folder in log.parents if folder.parent.name == "jobs"), "")
 
 
 def _digest(log: Path) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+from interlock.adapters.facts.py_digest import digest_of
 from interlock.adapters.facts.py_results import (
-    BARE,
     everything,
     inside,
     keys_given,
@@ -139,7 +138,7 @@ class Definitions:
                 line=node.lineno,
                 public=not name.startswith("_"),
                 signature=Signature(result=shown, unsure=True) if shown else None,
-                digest=_digest(value) if value is not None else "",
+                digest=digest_of(value) if value is not None else "",
             )
         )
         self._keys(name, value)
@@ -176,7 +175,7 @@ class Definitions:
             signature=_signature(node, decorators, nodes, bound=bool(owner)),
             static=bool({"staticmethod", "classmethod"} & set(decorators)),
             raises=raised(node),
-            digest=_digest(node),
+            digest=digest_of(node),
         )
         if before and (before[0].signature is None or before[0].signature.unsure or "overload" in decorators):
             return
@@ -233,7 +232,7 @@ class Definitions:
             public=not node.name.startswith("_"),
             bases=bases,
             signature=_made(node),
-            digest=_digest(node) if len(node.body) < 30 else "",
+            digest=digest_of(node) if len(node.body) < 30 else "",
         )
 
     def _fields(self, node: ast.stmt, owner: str, *, enum: bool) -> None:
@@ -247,7 +246,7 @@ class Definitions:
                     line=node.lineno,
                     owner=owner,
                     public=not name.startswith("_"),
-                    digest=_digest(node),
+                    digest=digest_of(node),
                     signature=Signature(result=ast.unparse(node.annotation), unsure=True)
                     if isinstance(node, ast.AnnAssign)
                     else None,
@@ -263,45 +262,6 @@ class Definitions:
                         scope=f"{self.module}:{owner}",
                     )
                 )
-
-
-def _digest(node: ast.AST) -> str:
-    shown: list[str] = []
-    node.__dict__.pop("shape", None)
-    _shape(node, shown)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        # The class around it holds it too.
-        node.shape = "\0".join(shown)  # type: ignore[union-attr]
-        shown[1] = "_"
-    return hashlib.sha1("\0".join(shown).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:16]
-
-
-def _shape(node: ast.AST, shown: list[str]) -> None:
-    """A tree as words, without its places; as telling as the standard dump and quicker."""
-    held = node.__dict__
-    if (known := held.get("shape")) is not None:
-        shown.append(known)
-        return
-    shown.append(node.__class__.__name__)
-    for name in node._fields:
-        value = held.get(name)
-        kind = value.__class__
-        if kind is str:
-            shown.append(repr(value) if name == "value" else value)  # type: ignore[arg-type]
-        elif kind is list:
-            shown.append("[")
-            for each in value:  # type: ignore[union-attr]
-                if isinstance(each, ast.AST):
-                    _shape(each, shown)
-                else:
-                    shown.append(repr(each))
-            shown.append("]")
-        elif value is None or kind in BARE:
-            shown.append(kind.__name__)
-        elif isinstance(value, ast.AST):
-            _shape(value, shown)
-        else:
-            shown.append(f"{value!r}")
 
 
 def _only_refuses(node: Function) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from interlock.adapters.git.errors import UnknownBase
 from interlock.adapters.git.plumbing import GitDir, call, environment
@@ -76,17 +77,29 @@ def _main_checkout(common_dir: Path) -> Path | None:
 
 
 def config(git: GitDir, *options: str, file: Path | None = None) -> dict[str, tuple[str, ...]]:
-    """Settings of one file (default: the directory's own), each name with all its values in their order."""
+    """Settings of one file (default: the directory's own), each name with all its values in their order.
+
+    A file that includes no other is read by git once for each content that it has.
+    """
     path = file or git.path / "config"
     if not path.is_file():
         return {}
+    content = path.read_bytes()
+    known = _KNOWN.get((path, options))
+    if known is not None and known[0] == content:
+        return dict(known[1])
     done = git.run("config", "--file", str(path), *options, "-z", "--list")
     found: dict[str, tuple[str, ...]] = {}
     for entry in done.text.split("\0"):
         if entry:
             name, _, value = entry.partition("\n")
             found[name] = (*found.get(name, ()), value)
+    if b"include" not in content.lower():
+        _KNOWN[path, options] = content, dict(found)
     return found
+
+
+_KNOWN: Final[dict[tuple[Path, tuple[str, ...]], tuple[bytes, dict[str, tuple[str, ...]]]]] = {}
 
 
 def remote_of(found: Found, settings: Mapping[str, tuple[str, ...]]) -> Remote:

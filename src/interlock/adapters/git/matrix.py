@@ -24,7 +24,7 @@ from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.scratch import Scratch, scratch
 from interlock.core.gate.changes import Change
 from interlock.core.merge.melted import Clash, Matrix, MergedTree
-from interlock.core.merge.textual import PairOf, Questions, Triple, questions, side
+from interlock.core.merge.textual import PairOf, Questions, Triple, ordered, questions, side
 from interlock.core.problems import Misuse, Refused
 from interlock.ports import Place
 
@@ -272,7 +272,7 @@ class Pot:
         line = lineage(self.made.git, self.base, sorted({head for pair in missing for head in pair}))
         self._row(sorted({head for pair in missing for head in pair} - line.rootless), objects=True)
         clean = [pair for pair in missing if all(head in self._commits for head in pair)]
-        told = melting.melt_many(self.made, self.made.git, [self._merging(_sorted(pair), line) for pair in clean])
+        told = melting.melt_many(self.made, self.made.git, [self._merging(ordered(*pair), line) for pair in clean])
         whole = {pair: each.tree for pair, each in zip(clean, told, strict=True) if each.clean}
         diffs = melting.diff_trees(self.made, [(self.tree, tree) for tree in whole.values()])
         for pair, tree in whole.items():
@@ -336,10 +336,6 @@ def _kind(told: str) -> str:
     """The kind in git's words: content, add/add, modify/delete, rename/rename, …"""
     inner = told.partition("(")[2].rpartition(")")[0]
     return {"contents": "content"}.get(inner, inner) or told.lower()
-
-
-def _sorted(pair: PairOf) -> PairOf:
-    return pair if pair[0] < pair[1] else (pair[1], pair[0])
 
 
 def own_attributes() -> Path:

@@ -153,15 +153,17 @@ class Mirror:
 
     def last_base(self) -> Base:
         """The default branch as of the last refresh, without the network.  Raises UnknownBase before the first one."""
-        name = self.git.run("symbolic-ref", "-q", HEAD, ok=(0, 1)).text.strip() if self.path.is_dir() else ""
+        words = ("for-each-ref", "--format=%(symref) %(objecttype) %(objectname)", HEAD)
+        name, _, tip = (self.git.text(*words) if self.path.is_dir() else "").partition(" ")
         if not name:
             raise UnknownBase(
                 "The repository was never fetched by Interlock.", "Run interlock doctor, which fetches it."
             )
-        return self._base(self.remote(), name.removeprefix(TRACKED))
+        kind, _, oid = tip.partition(" ")
+        return self._base(self.remote(), name.removeprefix(TRACKED), oid if kind == "commit" else "")
 
-    def _base(self, remote: Remote, branch: str) -> Base:
-        oid = self.git.text("rev-parse", "--verify", "--quiet", f"{TRACKED}{branch}^{{commit}}")
+    def _base(self, remote: Remote, branch: str, oid: str = "") -> Base:
+        oid = oid or self.git.text("rev-parse", "--verify", "--quiet", f"{TRACKED}{branch}^{{commit}}")
         note = "" if remote.name else f"{remote.note} The local branch {branch} is the base."
         return Base(remote=remote.name, branch=branch, oid=oid, note=note)
 

@@ -54,6 +54,7 @@ class GitRepo:
 
     found: Found
     _known: dict[tuple[str, str], Blob | None] = field(default_factory=dict, compare=False, repr=False)
+    _trees: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def open(cls, start: Path) -> GitRepo:
@@ -110,7 +111,15 @@ class GitRepo:
         return self.reader.files(commit, under)
 
     def tree_of(self, commit: str) -> str:
-        return self.reader.tree_of(commit)
+        """The tree of a commit; that of a full commit name is remembered, since it never changes."""
+        if (known := self._trees.get(commit)) is not None:
+            return known
+        tree = self.reader.tree_of(commit)
+        if len(commit) in (40, 64):
+            if len(self._trees) > _REMEMBERED:
+                self._trees.clear()
+            self._trees[commit] = tree
+        return tree
 
     def last_change(self, commit: str, path: str = "") -> float | None:
         return self.reader.last_change(commit, path)

@@ -125,6 +125,7 @@ def proof_of(
 
 
 def cached_run(connection: Connection, key: str) -> CheckRun | None:
+    """The run that was kept under a key, marked as taken over; None where none was."""
     doc = connection.execute(select(check_run.c.doc).where(check_run.c.key == key)).scalar_one_or_none()
     return None if doc is None else cached(run_from(doc))
 

@@ -18,9 +18,6 @@ _EXACT: Final = re.compile(
     r"|equal|strictEqual|deepEqual|deepStrictEqual|eql|eq|isNull|toBeNull|toBeUndefined|toBeCloseTo|toHaveValue"
 )
 _EXITS: Final = frozenset({"process.exit", "process.abort", "process.kill", "Deno.exit", "process.reallyExit"})
-_NESTED: Final = frozenset(
-    {"arrow_function", "function_expression", "function", "function_declaration", "method_definition"}
-)
 _LITERALS: Final = frozenset({"true", "false", "null", "undefined", "number", "string"})
 
 

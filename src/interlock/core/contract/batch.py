@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from interlock.core.contract.card import Card
 from interlock.core.contract.overlap import Overlap, claim, overlap_table
-from interlock.core.contract.places import Places, Positions
+from interlock.core.contract.places import Places
 from interlock.core.problems import Problem
 
 Graph = Mapping[str, tuple[str, ...]]
@@ -52,18 +52,6 @@ def check_batch(
         lambda one, other: one in before[other] or other in before[one],
     )
     return Batch(problems=problems, overlaps=overlaps, order=_order(graph, landed))
-
-
-def dependency_problems(
-    card: Card, neighbours: Mapping[str, Card | None], positions: Positions, *, file: str
-) -> tuple[Problem, ...]:
-    """What is wrong with what one card depends on.
-
-    ``neighbours`` are the cards it leads to, however far; None where there is no readable card.
-    """
-    graph: dict[str, tuple[str, ...]] = {card.slug: card.depends_on}
-    graph |= {slug: found.depends_on for slug, found in sorted(neighbours.items()) if found is not None}
-    return tuple(_card_problems(card, graph.keys(), find_cycles(graph), Places(file, positions)))
 
 
 def find_cycles(graph: Graph) -> tuple[tuple[str, ...], ...]:

@@ -68,7 +68,7 @@ def judge_fix(asked: Sequence[str], head: CheckRun | None, before: CheckRun | No
     )
     reruns = (before,) if before is not None else ()
     if faults:
-        what = f"{' '.join(faults)}"
+        what = " ".join(faults)
         return Verdict(run=run, state="refused", rule="not-a-fix", what=what, tests=tuple(asked), reruns=reruns)
     notes = (f"Without the work {', '.join(asked)} failed, and with it passed.",)
     return Verdict(run=run, state="passed", notes=notes, reruns=reruns)

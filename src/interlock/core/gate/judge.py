@@ -11,7 +11,7 @@ from interlock.core.contract.card import Check
 from interlock.core.gate.accepted import BY_NAME
 from interlock.core.gate.flaky import failed_tests, shaken
 from interlock.core.gate.recognise import pytest_command
-from interlock.core.gate.surfaces import explains_exit, judge_findings
+from interlock.core.gate.surfaces import Found, explains_exit, judge_findings
 from interlock.core.gate.tests_kept import STILL, Moves, removed, set_aside
 from interlock.core.job.evidence import CheckRun, Finding, TestReport, Verdict
 
@@ -20,7 +20,6 @@ _USAGE, _NONE_COLLECTED = 4, 5
 # What pytest ends with when it listed tests and ran none.
 _LISTED: Final = re.compile(r"^=*\s*\d+(?:/\d+)? tests? collected\b.* in [\d.]+s", re.MULTILINE)
 
-Found = tuple[str, str, tuple[str, ...]] | None
 Rule = Callable[[Check, CheckRun, CheckRun | None], Found]
 
 
@@ -86,9 +85,14 @@ def _findings(
 def _unfinished(check: Check, run: CheckRun, _base: CheckRun | None) -> Found:
     if run.timed_out:
         return "check-timeout", f"The check ran into its limit of {check.timeout:g} s: {check.run}.", ()
-    if run.exit_code is None:
+    if run.exit_code is None and not _never_ran(run):
         return "check-interrupted", f"The check did not end by itself: {check.run}.", ()
     return None
+
+
+def _never_ran(run: CheckRun) -> bool:
+    """Whether the check was refused before anything of it was started."""
+    return run.exit_code is None and run.report_fault is not None and not run.argv and not run.started
 
 
 def _planned(check: Check, run: CheckRun, _base: CheckRun | None) -> Found:
@@ -115,7 +119,8 @@ def _report_fault(_check: Check, run: CheckRun, _base: CheckRun | None) -> Found
     if run.report_fault is None:
         return None
     rule, what = run.report_fault
-    return None if rule == "no-report" and run.exit_code != 0 else (rule, what, ())
+    ended_badly = run.exit_code != 0 and not _never_ran(run)
+    return None if rule == "no-report" and ended_badly else (rule, what, ())
 
 
 def _failed(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
@@ -186,7 +191,8 @@ def _skipped(check: Check, run: CheckRun, base: CheckRun | None, moves: Moves) -
     if not idle:
         return None
     known = "skipped or expected to fail, and not so on the base"
-    return "tests-skipped", f"{_count(idle)} are {known}: {_list(idle)}.", idle
+    verb = "is" if len(idle) == 1 else "are"
+    return "tests-skipped", f"{_count(idle)} {verb} {known}: {_list(idle)}.", idle
 
 
 def _new_and_flaky(run: CheckRun, base: CheckRun | None, flaky: tuple[str, ...]) -> Found:

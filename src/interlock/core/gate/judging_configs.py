@@ -17,9 +17,6 @@ _HARMLESS: Final = re.compile(
     r"|--showlocals|-l|--junit-?xml(=.*)?|--cache-clear|--randomly.*|-W(=?error.*)?|--timeout(=.*)?|--doctest-modules|--asyncio-mode.*"
     r"|no:cacheprovider|-pno:cacheprovider|--benchmark.*|--disable-warnings|--no-cov-on-fail|--reruns.*"
 )
-_TAKES_VALUE: Final = frozenset(
-    {"-n", "-W", "-r", "--tb", "--cov", "--cov-report", "--durations", "--timeout", "--dist", "--color"}
-)
 _FEWER: Final = ("testpaths", "python_files", "python_classes", "python_functions", "required_plugins")
 _MORE: Final = ("norecursedirs", "collect_ignore", "usefixtures", "xfail_tests")
 _COVERAGE_MORE: Final = ("omit", "exclude_lines", "exclude_also", "partial_branches")

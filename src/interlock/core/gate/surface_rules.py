@@ -116,7 +116,11 @@ def numbers(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     gone = sorted((set(limits) | set(before)) - set(now))
     if gone:
         known = f"{len(now)} others were" if len(now) != 1 else "1 other was"
-        return "too-low", f"{', '.join(gone[:3])} was not measured, and {known}.", tuple(gone)
+        return (
+            "too-low",
+            f"{', '.join(gone[:3])} {'was' if len(gone) == 1 else 'were'} not measured, and {known}.",
+            tuple(gone),
+        )
     for name in now:
         what = _number(limits.get(name) or Limit(name=name), now[name].value, now[name].rounds, _base_of(name, base))
         if what:

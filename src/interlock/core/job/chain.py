@@ -56,6 +56,7 @@ def canonical(value: Any) -> bytes:
 
 
 def sha256(data: bytes) -> str:
+    """The SHA-256 of bytes, as hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -46,7 +46,7 @@ class CheckRun:
     ``report_fault`` says why an expected one could not be used (a rule id, then a sentence); ``leftovers`` are processes that it left behind
     and that were ended; ``log`` is a path relative to the job record.  ``argv`` is what was really started, ``started`` and ``ended``
     are seconds since the epoch, ``log_digest`` and ``report_digest`` SHA-256 of the bytes that were kept, and ``environment``
-    a digest of the values and walls around it.  ``surface`` is what it showed beside tests; ``reports`` are the copies that were
+    a digest of the values and walls around it.  ``owner`` is the job record that the files lie in: a run may be taken over by others.  ``surface`` is what it showed beside tests; ``reports`` are the copies that were
     kept beside the log, with the SHA-256 of each, of which ``report_digest`` is made.
     """
 
@@ -67,6 +67,7 @@ class CheckRun:
     log_digest: str = ""
     report_digest: str = ""
     environment: str = ""
+    owner: str = ""
     surface: Surface | None = None
     reports: Mapping[str, str] = field(default_factory=dict)
 

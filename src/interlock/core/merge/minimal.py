@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-Set = tuple[str, ...]
+from interlock.core.merge.queue import Set
 
 
 def minimal(member: str, before: Set, green: Mapping[Set, bool], needed: Set = ()) -> tuple[Set, Set | None]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.merge.queue import Waiting
 
 AGE: Final = 3600.0
 """Seconds of waiting that one step of priority is worth, so that a change of low priority is overtaken only by those that come
 within that time after it: none waits for ever (rust-lang/bors and homu order by priority alone, and then it may)."""
-
-Item = TypeVar("Item")
 
 
 def train_order(
@@ -37,22 +34,7 @@ def train_order(
         return aged(since.get(job.id, job.admitted_at), steps.get(job.id, 0)), job.admitted_at, job.id
 
     ready = sorted((job for job in jobs if job.state is State.READY and not job.held), key=due)
-    placed = _dependencies_first(
-        ready, landed, lambda job: job.slug, lambda job: depends_on.get(job.slug, ()), _one_database
-    )
-    return tuple(placed[:limit])
-
-
-def queue_order(waiting: Iterable[Waiting], priority: Mapping[str, int] | None = None) -> tuple[Waiting, ...]:
-    """Members of the train in landing order: by first approval and priority, each behind what it needs.
-
-    One that needs somebody who is not here stands at the end: it waits and holds up nobody.
-    """
-    steps = priority or {}
-    line = sorted(waiting, key=lambda each: (aged(each.since, steps.get(each.job, 0)), each.job))
-    placed = _dependencies_first(line, frozenset(), lambda each: each.job, lambda each: each.after, lambda *_: True)
-    here = {each.job for each in placed}
-    return (*placed, *(each for each in line if each.job not in here))
+    return tuple(_dependencies_first(ready, landed, depends_on)[:limit])
 
 
 def aged(since: float, priority: int) -> float:
@@ -61,22 +43,20 @@ def aged(since: float, priority: int) -> float:
 
 
 def _dependencies_first(
-    line: Iterable[Item],
-    landed: Collection[str],
-    name: Callable[[Item], str],
-    needs: Callable[[Item], Iterable[str]],
-    fits: Callable[[list[Item], Item], bool],
-) -> list[Item]:
+    line: Iterable[Job], landed: Collection[str], depends_on: Mapping[str, tuple[str, ...]]
+) -> list[Job]:
     """The first of the line that may be placed, again and again; what never may is left out."""
     left = list(line)
-    placed: list[Item] = []
+    placed: list[Job] = []
     before = set(landed)
-    while (
-        found := next((each for each in left if before.issuperset(needs(each)) and fits(placed, each)), None)
-    ) is not None:
+
+    def may_follow(job: Job) -> bool:
+        return before.issuperset(depends_on.get(job.slug, ())) and _one_database(placed, job)
+
+    while (found := next(filter(may_follow, left), None)) is not None:
         left.remove(found)
         placed.append(found)
-        before.add(name(found))
+        before.add(found.slug)
     return placed
 
 

@@ -44,7 +44,7 @@ class Result:
 class Queue:
     """All that a decision needs; sets are on the present base, so a base that moved from outside empties the four mappings.
 
-    ``members`` stand in landing order (``order.queue_order`` makes it).  ``results`` holds each tested set's outcome,
+    ``members`` stand in landing order.  ``results`` holds each tested set's outcome,
     ``running`` the sets in test now, ``clashes`` the sets whose last member does not merge on those before it, with the
     paths.  ``suspects`` are pairs that prediction says break together (with a partner that landed they stay, with one that left they
     go), ``independent`` pairs that it says cannot; ``green_alone`` the jobs known to pass the full suite by themselves on the present base.  ``offered`` is a green set that owners

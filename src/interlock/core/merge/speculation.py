@@ -14,39 +14,14 @@ from interlock.core.merge.queue import (
     Cancel,
     Land,
     Move,
-    Out,
     Queue,
     RedBase,
-    Result,
     Set,
     Test,
     Waiting,
-    next_window,
-    rebased,
-    rebased_sets,
     stripped,
-    without,
 )
 from interlock.core.merge.witness import Known, accusing, believed, known, looks_red, out
-
-__all__ = [
-    "Cancel",
-    "Land",
-    "Move",
-    "Out",
-    "Queue",
-    "RedBase",
-    "Result",
-    "Set",
-    "Test",
-    "Waiting",
-    "decide",
-    "next_window",
-    "rebased",
-    "rebased_sets",
-    "stripped",
-    "without",
-]
 
 
 def decide(queue: Queue) -> tuple[Move, ...]:

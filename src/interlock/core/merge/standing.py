@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from interlock.core.contract.policy import Train
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.queue import Land, Move, Out, Queue, RedBase, Result, Set, Test, Waiting
-from interlock.core.merge.train import TrainState
+from interlock.core.merge.train import Member, TrainState
 
 NEW_MEMBERS = 64
 """How many changes one train lands before it takes nobody new, so that its history stays short enough to be read at each look."""
@@ -41,6 +41,18 @@ def queue_of(
     )
 
 
+def stranded(train: TrainState, jobs: Iterable[Job], needs: Mapping[str, tuple[str, ...]]) -> tuple[Member, ...]:
+    """Members that need a change which has not landed and is not in the train, or which is itself such a member.
+
+    They leave: a train that holds nobody else would never end, and no other one is opened beside it.
+    """
+    open_jobs = {job.slug for job in jobs}
+    inside = {member.slug for member in train.members}
+    while lost := {slug for slug in inside if not open_jobs.intersection(needs.get(slug, ())) <= inside}:
+        inside -= lost
+    return tuple(member for member in train.members if member.slug not in inside)
+
+
 def results(train: TrainState) -> dict[Set, Result]:
     """What the runs on the train's present base said, set by set."""
     found: dict[Set, Result] = {}
@@ -67,6 +79,7 @@ def due(train: TrainState, moves: Collection[Move]) -> Move | None:
 
 
 def tests(moves: Collection[Move]) -> tuple[Test, ...]:
+    """The runs among the moves, in their order."""
     return tuple(move for move in moves if isinstance(move, Test))
 
 

@@ -46,6 +46,7 @@ class Side:
 
 
 def side(changes: Iterable[Change]) -> Side:
+    """A head's changes, all against one base, with whether a rename may be among them."""
     found = {change.path: change for change in changes}
     states = {change.status for change in found.values()}
     return Side(changes=found, adds="A" in states, removes="D" in states)
@@ -146,7 +147,7 @@ def _in_the_way(sides: Mapping[str, Side]) -> Iterator[PairOf]:
         for path, change in each.changes.items():
             if change.status == "A":
                 for folder in folders_of(path):
-                    yield from (_ordered(name, other) for other in files.get(folder, ()) if other != name)
+                    yield from (ordered(name, other) for other in files.get(folder, ()) if other != name)
 
 
 def _moved_folders(
@@ -169,7 +170,7 @@ def _moved_folders(
         for path, change in each.changes.items():
             if change.status == "A":
                 for folder in (*folders_of(path), ""):
-                    yield from (_ordered(name, other) for other in moved.get(folder, ()) if other != name)
+                    yield from (ordered(name, other) for other in moved.get(folder, ()) if other != name)
 
 
 def folders_of(path: str) -> Iterator[str]:
@@ -179,5 +180,6 @@ def folders_of(path: str) -> Iterator[str]:
         yield path
 
 
-def _ordered(one: str, other: str) -> PairOf:
+def ordered(one: str, other: str) -> PairOf:
+    """A pair in the order of its names."""
     return (one, other) if one < other else (other, one)

@@ -76,7 +76,8 @@ class TrainState:
     ``window`` is how many members may be tested ahead (0: as the policy says); ``past`` are earlier bases with what landed on each, ``clashes`` sets
     whose last member does not merge with the paths, ``suspects`` pairs that prediction names, ``alone`` jobs that are green alone on
     this base; ``running`` are runs that began and have not ended, ``times`` how long the last ones took in
-    seconds; ``outs`` are who leaves, and why, as soon as the sealed candidate has landed; ``waited``: people were waited for before it was signed; ``flakes`` were red and green on the same tree; ``last`` is when the last event was.
+    seconds; ``outs`` are who leaves, and why, as soon as the sealed candidate has landed; ``waited``: people were waited for before it was signed; ``flakes`` were red and green on the same tree; ``last`` is when the last event was;
+    ``cancelled`` are runs that were ended before they said anything, with the base that they stood on.
     """
 
     number: int
@@ -106,6 +107,7 @@ class TrainState:
     waited: bool = False
     flakes: tuple[Mapping[str, Any], ...] = ()
     last: float = 0.0
+    cancelled: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def landing(self) -> tuple[Member, ...]:
@@ -121,6 +123,11 @@ class TrainState:
         """Owners whose sign-off of the present difference is missing, each once, in the members' order."""
         owners = dict.fromkeys(member.owner for member in self.landing if member.owner)
         return tuple(owner for owner in owners if self.signed.get(owner) != self.diff)
+
+    def tried(self, members: tuple[str, ...]) -> int:
+        """How many runs over exactly these members ended on the present base, those that were cancelled included."""
+        ran = sum(1 for run in self.ran if run.members == members)
+        return ran + self.cancelled.count((self.base, members))
 
     def last_of(self, members: tuple[str, ...]) -> Ran | None:
         """The newest run over exactly these members."""
@@ -186,6 +193,12 @@ def _clashed(train: TrainState, event: Event) -> TrainState:
     train = _ended(train, event)
     clash = (tuple(event.data["members"]), tuple(event.data["paths"]))
     return replace(train, clashes=(*train.clashes, clash)) if event.data["base"] == train.base else train
+
+
+def _cancelled(train: TrainState, event: Event) -> TrainState:
+    """Nothing of the run is believed; that it was is kept, so that a later run of the same set is another one."""
+    ended = (event.data["base"], tuple(event.data["members"]))
+    return replace(_ended(train, event), cancelled=(*train.cancelled, ended)[-_TIMES:])
 
 
 def _ended(train: TrainState, event: Event) -> TrainState:
@@ -309,6 +322,7 @@ _APPLIED: Final[Mapping[str, Callable[[TrainState, Event], TrainState]]] = {
     "train.runs": _begun,
     "train.ran": _ran,
     "train.clash": _clashed,
+    "train.cancelled": _cancelled,
     "train.tested": _tested,
     "train.left": _gone,
     "train.rebuild": _rebuilt,

@@ -29,7 +29,6 @@ class Standing:
     those that have files.  ``cut``: there was too much.
     """
 
-    tracked: frozenset[str]
     here: tuple[str, ...]
     gone: tuple[str, ...]
     untracked: tuple[str, ...]
@@ -54,7 +53,6 @@ def against(layout: Layout, task: Task, git: GitDir, commit: str) -> Standing:
     others = [path for path in seen.present if path not in tracked and path not in inside]
     ignored = _ignored(git, [*others, *nested])
     return Standing(
-        tracked=tracked,
         here=tuple(path for path in here if path not in inside),
         gone=tuple(path for path in gone if path not in links),
         untracked=tuple(path for path in others if path not in ignored),
