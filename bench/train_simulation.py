@@ -179,7 +179,6 @@ def variants(report: Report) -> None:
         ("one retry, 3 % flakes", 12, Setting(slots=8, flake=0.03)),
         ("adaptive, 3 % flakes", 12, Setting(slots=8, flake=0.03, adaptive=True)),
         ("prediction finds 80 %", 12, Setting(slots=8, recall=0.8)),
-        ("independence known", 12, Setting(slots=8, apart=True)),
         ("two slots", 12, Setting(slots=2)),
         ("two slots, no batches", 12, Setting(slots=2, batch=1)),
         ("crowded", 30, Setting(slots=8)),
@@ -202,7 +201,7 @@ def landings(report: Report, wanted: int = 10_000) -> None:
             break
         slots = (1, 2, 4, 8)[seed % 4]
         changes = arrivals(random.Random(seed).random, rate=4 if slots < 4 else 12, hours=300, bad=0.08)
-        setting = Setting(slots=slots, flake=0.03, moved_every=7200.0, recall=0.5, apart=True)
+        setting = Setting(slots=slots, flake=0.03, moved_every=7200.0, recall=0.5)
         done = simulate(decide, changes, random.Random(seed + 100).random, setting)
         landed, escaped, other = landed + len(done.landed), escaped + done.escaped, other + done.mismatched
     report.figure("simulated landings", landed, "changes", goal=">= 10,000", met=landed >= wanted)

@@ -459,8 +459,21 @@ class Store(Protocol):
         """Events with their digests in their order, later than ``after`` and at most so many."""
         ...
 
-    def cached_run(self, key: str) -> CheckRun | None: ...
-    def cache_run(self, key: str, run: CheckRun) -> None: ...
+    def cached_run(self, key: str) -> CheckRun | None:
+        """The run that was kept under a key, when this user's key signed it so; any other row is as good as none."""
+        ...
+
+    def cache_doubt(self, key: str) -> str:
+        """Why a row that stands under a key is not taken over, a whole sentence; empty where none stands or it is."""
+        ...
+
+    def cache_run(self, key: str, run: CheckRun) -> None:
+        """Sign and keep a run; a row there that would not be taken over is replaced, which the history says (cache.refused).
+
+        Raises Refused (secret, evidence-unsigned) when the key cannot be used.
+        """
+        ...
+
     def train(self, number: int | None = None) -> TrainState | None:
         """The train of that number, else the oldest open one; None where there is none.  See open_trains."""
         ...

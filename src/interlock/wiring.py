@@ -206,8 +206,12 @@ def public_keys(file: Path) -> tuple[str, ...]:
 
 def open_engine(ports: Ports) -> Engine:
     """The durable engine over the store's database."""
+    from threading import Thread
+
+    from interlock.adapters.signing import preload
     from interlock.engine.start import DbosEngine
 
+    Thread(target=preload, name="load what signs", daemon=True).start()
     return DbosEngine(ports, store_url(ports.repo), ports.repo.common_dir / "interlock")
 
 

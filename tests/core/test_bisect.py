@@ -179,13 +179,3 @@ def test_false_predictions_mislead_nobody(size, data):
     assert isinstance(answer, Guilty)
     assert culprit in {answer.member, *answer.partners}
     assert set(answer.partners) <= set(members[: members.index(answer.member)])
-
-
-def test_independent_pairs_are_weighed_only_where_no_other_is_possible():
-    members = list("abcde")
-    apart = {frozenset(two) for two in combinations(members, 2)} - {frozenset("be")}
-    answer, asked = search(members, lambda chosen: not {"b", "e"} <= chosen, alone=members, independent=apart)
-    assert Guilty("e", ("b",)) == answer
-    assert len(asked) == 2
-    answer, _ = search(members, lambda chosen: not {"a", "c"} <= chosen, alone=members, independent=apart)
-    assert Guilty("c", ("a",)) == answer

@@ -46,7 +46,7 @@ def test_an_unprotected_branch_is_one_gap() -> None:
         ({"required_pull_request_reviews": None}, "No review of code owners"),
         ({"enforce_admins": {"enabled": False}}, "administrators"),
         ({"allow_force_pushes": {"enabled": True}}, "Force pushes"),
-        ({"allow_deletions": {"enabled": True}}, "Deletion"),
+        ({"allow_deletions": {"enabled": True}}, "Deletions"),
         (
             {
                 "required_pull_request_reviews": {

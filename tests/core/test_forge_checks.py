@@ -10,7 +10,12 @@ HEAD, OLD = "a" * 40, "b" * 40
 
 
 def run(
-    conclusion: str = "success", *, name: str = "ci", commit: str = HEAD, at: str = "1", status: str = "completed"
+    conclusion: str = "success",
+    *,
+    name: str = "ci",
+    commit: str = HEAD,
+    at: float | None = 1.0,
+    status: str = "completed",
 ) -> ForgeRun:
     return ForgeRun(name=name, commit=commit, status=status, conclusion=conclusion, at=at)
 
@@ -36,9 +41,9 @@ def test_vg_04_a_missing_or_running_check_is_waited_for() -> None:
 
 
 def test_vg_04_of_two_runs_of_one_name_the_newest_decides_both_ways() -> None:
-    assert judge_checks(["ci"], [run("failure", at="1"), run(at="2")], HEAD)[0].state == "success"
-    assert judge_checks(["ci"], [run(at="2"), run("failure", at="3")], HEAD)[0].state == "refused"
-    assert judge_checks(["ci"], [run("failure", at="3"), run(at="2")], HEAD)[0].state == "refused"
+    assert judge_checks(["ci"], [run("failure", at=1.0), run(at=2.0)], HEAD)[0].state == "success"
+    assert judge_checks(["ci"], [run(at=2.0), run("failure", at=3.0)], HEAD)[0].state == "refused"
+    assert judge_checks(["ci"], [run("failure", at=3.0), run(at=2.0)], HEAD)[0].state == "refused"
 
 
 def test_vg_04_a_skip_passes_only_by_an_explicit_rule_for_that_check() -> None:
@@ -80,3 +85,22 @@ def test_check_runs_and_statuses_are_both_read() -> None:
 def test_another_answer_shows_nothing(answer: object) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         runs_of(answer)
+
+
+def test_a_run_that_was_asked_for_again_and_has_not_begun_is_waited_for() -> None:
+    again = run("", status="queued", at=None)
+    assert judge_checks(["ci"], [run(at=5.0), again], HEAD)[0].state == "waiting"
+
+
+def test_two_applications_of_one_name_have_to_succeed_both() -> None:
+    red = ForgeRun(name="ci", commit=HEAD, status="completed", conclusion="failure", at=1.0, app="1")
+    green = ForgeRun(name="ci", commit=HEAD, status="completed", conclusion="success", at=2.0, app="2")
+    assert judge_checks(["ci"], [red, green], HEAD)[0].state == "refused"
+
+
+def test_pages_together_are_whole_and_times_are_compared_across_offsets() -> None:
+    item = {"name": "ci", "head_sha": HEAD, "status": "completed"}
+    early = {**item, "conclusion": "success", "started_at": "2026-01-01T12:00:00+05:00"}
+    late = {**item, "conclusion": "failure", "started_at": "2026-01-01T09:00:00Z"}
+    runs = runs_of([{"total_count": 2, "check_runs": [late]}, {"total_count": 2, "check_runs": [early]}])
+    assert judge_checks(["ci"], runs, HEAD)[0].state == "refused"

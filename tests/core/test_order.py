@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.lives import job_in
 
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.merge.order import AGE, train_order
+from interlock.core.merge.order import train_order
 
 
 def ready(slug: str, age: int, **parts: str) -> Job:
@@ -74,26 +74,17 @@ def test_the_first_approval_counts_and_not_the_admission() -> None:
     assert slugs(train_order(jobs, frozenset(), {}, approved={jobs[0].id: 9.0, jobs[1].id: 5.0})) == ["b", "a"]
 
 
-def test_priority_overtakes_what_came_within_its_hours_and_nothing_that_waited_longer() -> None:
-    jobs = [ready("old", 0), ready("late", 3000), ready("later", 4000)]
-    urgent = {jobs[1].id: 1, jobs[2].id: 1}
-    assert slugs(train_order(jobs, frozenset(), {}, priority=urgent)) == ["late", "old", "later"]
-
-
 @given(
-    st.dictionaries(names, st.floats(0, 20_000), min_size=1),
-    st.dictionaries(names, st.integers(-3, 3)),
-    st.dictionaries(names, st.frozensets(names, max_size=2)),
+    st.dictionaries(names, st.floats(0, 20_000), min_size=1), st.dictionaries(names, st.frozensets(names, max_size=2))
 )
-def test_jobs_stand_behind_what_they_need_and_nobody_waits_for_ever(
-    since: dict[str, float], priority: dict[str, int], needs: dict[str, frozenset[str]]
+def test_jobs_stand_behind_what_they_need_and_nobody_is_overtaken(
+    since: dict[str, float], needs: dict[str, frozenset[str]]
 ) -> None:
     jobs = [ready(slug, 0) for slug in since]
     approved = {job.id: since[job.slug] for job in jobs}
-    steps = {job.id: priority.get(job.slug, 0) for job in jobs}
     depends_on = {slug: tuple(sorted(needed)) for slug, needed in needs.items()}
-    order = train_order(jobs, frozenset(), depends_on, approved=approved, priority=steps)
-    assert order == train_order(jobs[::-1], frozenset(), depends_on, approved=approved, priority=steps)
+    order = train_order(jobs, frozenset(), depends_on, approved=approved)
+    assert order == train_order(jobs[::-1], frozenset(), depends_on, approved=approved)
     before: set[str] = set()
     for job in order:
         assert needs.get(job.slug, frozenset()) <= before
@@ -102,4 +93,4 @@ def test_jobs_stand_behind_what_they_need_and_nobody_waits_for_ever(
     for place, one in enumerate(order):
         for other in order[place + 1 :]:
             if not needs.get(other.slug) and one.slug not in needed:
-                assert approved[one.id] - approved[other.id] <= AGE * (steps[one.id] - steps[other.id]) + 1e-6
+                assert approved[one.id] <= approved[other.id]

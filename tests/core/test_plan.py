@@ -375,3 +375,10 @@ def test_a_member_that_needs_one_that_left_leaves_as_well_and_others_open_a_trai
     )
     assert not left.open
     assert [action.id for action in check(replace(seen, trains=()))] == ["train-open:2"]
+
+
+def test_where_many_runs_were_flakes_a_red_head_is_tried_once_more() -> None:
+    member = Member(job="j-a", slug="a", head="h1", owner=None).as_json()
+    for earlier, retries in (([0, 0], 1), ([70, 1], 1), ([69, 1], 2)):
+        train = fold_train([event("train:1", "train.opened", base="b1", members=[member], earlier=earlier)])
+        assert queue_of(train, (), {}, Train(retries=1), frozenset()).retries == retries

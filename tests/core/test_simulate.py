@@ -83,7 +83,7 @@ def test_ten_thousand_landings_are_each_of_the_tree_that_was_tested_and_none_is_
     landed = 0
     for seed, (slots, rate) in enumerate(((1, 6), (2, 8), (4, 12), (8, 12), (8, 14))):
         changes = arrivals(random.Random(seed).random, rate=rate, hours=240, bad=0.05)
-        setting = Setting(slots=slots, flake=0.02, moved_every=7200.0, recall=0.5, apart=True)
+        setting = Setting(slots=slots, flake=0.02, moved_every=7200.0, recall=0.5)
         done = simulate(decide, changes, random.Random(seed + 50).random, setting)
         assert (done.escaped, done.mismatched, done.red_bases) == (0, 0, 0)
         assert len(done.landed) + len(done.left) == len(changes)

@@ -54,7 +54,6 @@ def played(queue: Queue, is_green) -> tuple[list[Set], list[Out], list[Set]]:
             members=tuple(members),
             results=results,
             suspects=queue.suspects,
-            independent=queue.independent,
             green_alone=queue.green_alone,
             slots=queue.slots,
             batch=queue.batch,
@@ -189,15 +188,6 @@ def test_nobody_is_stacked_on_one_that_is_predicted_to_break_with_one_ahead():
     assert (Test(("a",)), Test(("a", "b")), Test(("a", "c"))) == moves
 
 
-def test_one_that_was_red_with_strangers_only_is_tried_alone_and_not_on_each_new_composition():
-    queue = line(
-        "abc", results={**BASE, ("a", "b", "c"): RED, ("a",): RED}, independent=frozenset({pair("ac"), pair("bc")})
-    )
-    asked = [move.members for move in decide(queue) if isinstance(move, Test)]
-    assert ("c",) in asked
-    assert ("b", "c") not in asked
-
-
 def test_only_the_window_is_tested():
     moves = decide(line("abcdef", slots=6, window=3))
     assert [("a",), ("a", "b"), ("a", "b", "c")] == [move.members for move in moves if isinstance(move, Test)]
@@ -303,6 +293,6 @@ def test_the_window_grows_by_one_and_halves_and_keeps_its_floor():
 
 
 def test_a_flaky_train_asks_once_more_and_a_calm_or_young_one_does_not():
-    assert [retries_for(1, flaked, 700) for flaked in (0, 10, 11)] == [1, 1, 2]
-    assert retries_for(1, 40, 49) == 1
-    assert retries_for(0, 40, 100) == 0
+    assert [retries_for(1, 700, flaked) for flaked in (0, 10, 11)] == [1, 1, 2]
+    assert retries_for(1, 49, 40) == 1
+    assert retries_for(0, 100, 40) == 0

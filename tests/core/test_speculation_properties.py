@@ -28,12 +28,11 @@ class World:
     crashes: int = 0
     moves: int = 0
     suspects: frozenset[frozenset[str]] = frozenset()
-    independent: frozenset[frozenset[str]] = frozenset()
     asked: int = 0
     gone: set[str] = field(default_factory=set)
 
     def brain(self, queue: Queue):
-        queue = replace(queue, suspects=self.suspects, independent=self.independent)
+        queue = replace(queue, suspects=self.suspects)
         moves = decide(queue)
         assert moves == decide(queue), "The same queue, the same moves."
         check(queue, moves)
@@ -173,7 +172,6 @@ def worlds(draw, *, flakes=0, leaves=0, crashes=0, moves=0):
         crashes=crashes,
         moves=moves,
         suspects=draw(pairs),
-        independent=draw(pairs),
     )
 
 

@@ -184,3 +184,22 @@ def test_a_sign_off_that_is_taken_back_is_asked_again() -> None:
     found = train(opened("a"), green(), of("signed", "@ana", diff="d1"))
     assert (found.phase, found.waited) == ("signed", True)
     assert train(opened("a"), green(), of("signed", "@ana", diff="d1"), of("unsigned", "@ana")).unsigned == ("@ana",)
+
+
+# ---------------------------------------------------------------- runs that are cancelled, and flakes that are counted
+def test_a_cancelled_run_says_nothing_and_the_next_one_of_its_set_is_another_one() -> None:
+    begun = of("runs", base="b1", members=["j-a"])
+    found = train(
+        opened("a", "b"), begun, of("cancelled", base="b1", members=["j-a"], why="another run needs its slot")
+    )
+    assert (found.running, found.ran, found.times) == ((), (), ())
+    assert (found.tried(("j-a",)), found.tried(("j-b",))) == (1, 0)
+    moved = train(opened("a"), begun, of("cancelled", base="b1", members=["j-a"]), of("rebuild", base="b2"))
+    assert moved.tried(("j-a",)) == 0
+
+
+def test_a_train_goes_on_counting_flakes_where_the_one_before_it_stopped() -> None:
+    shape = {"base": "b1", "members": [], "earlier": [60, 3]}
+    assert fold_train([of("opened", **shape)]).seen == (60, 3)
+    assert fold_train([of("opened", **shape | {"earlier": [1200, 30]})]).seen == (600, 15)
+    assert train(opened("a")).seen == (0, 0)

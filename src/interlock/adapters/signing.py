@@ -25,6 +25,11 @@ _MOST_KEY: Final = 1 << 14
 _PEM_END: Final = "-----END PUBLIC KEY-----"
 
 
+def preload() -> None:
+    """Load the library that signs, which takes a while, before it is waited for."""
+    from securesystemslib import dsse  # noqa: F401
+
+
 class KeySigner:
     """The key in a folder of this user (ports.Signer), made when it is first needed; ``runner`` names this machine."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -49,7 +50,7 @@ jobs:
         with:
           python-version: "3.12"
       - name: Install Interlock
-        run: python -m pip install --disable-pip-version-check interlock==@VERSION@
+        run: python -m pip install --disable-pip-version-check @INSTALL@
       - name: Fetch the change's head as data
         id: head
         env:
@@ -89,9 +90,10 @@ jobs:
 """
 
 
-def workflow() -> str:
-    """The workflow file, for this version of Interlock."""
-    values = {"REQUIRED": REQUIRED, "CHECKOUT": _CHECKOUT, "PYTHON": _PYTHON, "VERSION": __version__}
+def workflow(install: str | None = None) -> str:
+    """The workflow file; ``install`` is what pip is given, this version of Interlock when it is not said."""
+    wanted = shlex.quote(install or f"interlock=={__version__}")
+    values = {"REQUIRED": REQUIRED, "CHECKOUT": _CHECKOUT, "PYTHON": _PYTHON, "INSTALL": wanted}
     text = _TEXT
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

@@ -83,7 +83,9 @@ class Proposal:
     require: Sequence[str] = ()
 
 
-def propose(repo: Repo, reader: ContractFiles, *, forge: str = "auto", owners: Sequence[str] = ()) -> Proposal:
+def propose(
+    repo: Repo, reader: ContractFiles, *, forge: str = "auto", owners: Sequence[str] = (), install: str | None = None
+) -> Proposal:
     """All that is missing in the repository around ``repo``; nothing that is there is touched.
 
     Raises Misuse for an owner that no forge would take.
@@ -99,7 +101,7 @@ def propose(repo: Repo, reader: ContractFiles, *, forge: str = "auto", owners: S
         )
     add: dict[str, Sequence[str]] = {}
     if use == "github":
-        wanted[WORKFLOW] = workflow()
+        wanted[WORKFLOW] = workflow(install)
         if owners:
             wanted |= _code_owners(top, _protected(top, reader), owners, add)
     files = {path: text for path, text in wanted.items() if not (top / path).exists()}

@@ -44,7 +44,12 @@ def open_train(ports: Ports, number: int) -> dict[str, Any]:
     tell_unknown_classes(ports, view)
     order = opening(queue_snapshot(ports, view))
     some = [member_of(view, job) for job in order]
-    data = {"base": view.base.oid, "members": [member.as_json() for member in some]}
+    last = ports.store.train()
+    data = {
+        "base": view.base.oid,
+        "members": [member.as_json() for member in some],
+        "earlier": list(last.seen) if last is not None else [0, 0],
+    }
     ports.store.record(NewEvent(subject=f"train:{number}", step="open", kind="train.opened", data=data))
     return {"opened": bool(some)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from interlock.app import phases
 from interlock.app.base import View, card_file, last_view
@@ -12,6 +13,10 @@ from interlock.core.agent.packs import pack as pack_of
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.resolving import ASKED, Intent
 from interlock.ports import Ports
+
+
+MET: Final = frozenset({"text-conflict", "red-together", "red-alone"})
+"""Rules by which a job waits because of another change."""
 
 
 def intent_of(ports: Ports, view: View, job: Job) -> Intent:
@@ -55,7 +60,7 @@ def _difference(ports: Ports, job: Job) -> str:
 
 
 def _why(ports: Ports, job: Job) -> str:
-    waits = [event for event in ports.store.events(job.id) if event.kind == "job.waits"]
+    waits = [each for each in ports.store.events(job.id) if each.kind == "job.waits" and each.data["rule"] in MET]
     return str(waits[-1].data.get("what", "")) if waits else ""
 
 

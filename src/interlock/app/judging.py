@@ -89,7 +89,7 @@ def judge_work(ports: Ports, view: View, job: Job, card: Card) -> Verification:
         *(_artifact(ports, job, item, changes) for item in card.artifacts),
     )
     if job.resolving:
-        verdicts = (*verdicts, resolution.judge(ports, view, job, tester(ports, checks, ran, base, head)))
+        verdicts = (resolution.judge(ports, view, job, tester(ports, checks, ran, base, head)), *verdicts)
     verdicts = own_losses(ports, job, excuse(verdicts, job.waivers, job.waived_tests))
     return Verification(
         passed=bool(ran) and all(verdict.state != "refused" for verdict in verdicts),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from interlock.app.decide import find_open, resolve_with
+from interlock.app.intents import MET
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports import Ports
 
-RESOLVABLE: Final = frozenset({"text-conflict", "red-together", "red-alone", "resolution"})
+RESOLVABLE: Final = MET | {"resolution"}
 """Rules by which a job waits because of another change, or of a resolution that did not hold."""
 
 
@@ -20,7 +21,7 @@ def resolve(ports: Ports, slug: str, actor: str, other: str | None = None) -> Jo
     told, and whatever refuses a retry.
     """
     job = find_open(ports, slug)
-    if job.waiting is None or job.waiting.rule not in RESOLVABLE:
+    if job.waiting is None or not (job.resolving or job.waiting.rule in RESOLVABLE):
         state = job.waiting.rule if job.waiting else job.state
         raise Misuse(
             f"{slug} does not wait for a resolution; it is {state}.",

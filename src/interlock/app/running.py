@@ -62,6 +62,8 @@ def _known(ports: Ports, checks: Sequence[Check], bench: Bench) -> tuple[dict[st
         if known is not None:
             runs[check.run] = replace(known, cached=True)
         elif check.run not in runs:
+            if why := ports.store.cache_doubt(key):
+                ports.narrate(f"checks {bench.commit[:12]}: {check.run}: a kept run is not taken over. {why}")
             missing.append((check, key))
     return runs, missing
 

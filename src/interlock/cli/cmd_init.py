@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     help="For which forge: the scope workflow, and with --owner CODEOWNERS. auto: GitHub where the remote or the folder says so.",
 )
 @click.option("--owner", "owners", multiple=True, metavar="@NAME", help="Who owns the gates there; can be given again.")
+@click.option(
+    "--install", metavar="SPEC", help="What pip installs in the workflow, such as git+https://HOST/interlock@COMMIT."
+)
 @verb
-def command(face: Face, yes: bool, forge: str, owners: tuple[str, ...]) -> int:
+def command(face: Face, yes: bool, forge: str, owners: tuple[str, ...], install: str | None) -> int:
     """Propose interlock.yaml and tasks/caps.txt for this repository, and for its forge what keeps a task from its judge.
 
     Writes into the work tree only, keeps every file that is there, and commits nothing. To undo it, delete the
@@ -34,7 +37,7 @@ def command(face: Face, yes: bool, forge: str, owners: tuple[str, ...]) -> int:
     from interlock.app.init import propose
     from interlock.wiring import contract_files, open_repo
 
-    offer = propose(open_repo(), contract_files(), forge=forge, owners=owners)
+    offer = propose(open_repo(), contract_files(), forge=forge, owners=owners, install=install)
     for path, text in offer.files.items():
         face.say(f"--- {path}\n{text}")
     if offer.files and not (yes or face.json) and not _confirmed():

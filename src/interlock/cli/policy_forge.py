@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -30,7 +31,7 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     Required checks are held against the workflows of this repository: one that may be skipped counts as passed on a forge.
     Ends with 1 when a way round the gates is open.
     """  # noqa: D301 -- click's mark for lines that are kept
-    from interlock.core.gate.branch_rules import gaps, protection_of
+    from interlock.core.gate.branch_rules import gaps, is_protection, protection_of
 
     classic: dict[str, Any] | None = None
     rules: list[dict[str, Any]] = []
@@ -40,8 +41,11 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
             rules += [each for each in found if isinstance(each, dict)]
         elif isinstance(found, dict) and "rules" in found:
             rules += [*found["rules"], {"bypass_actors": found.get("bypass_actors") or []}]
-        elif isinstance(found, dict) and found.get("message") != "Branch not protected":
+        elif isinstance(found, dict) and is_protection(found):
             classic = found
+        elif not (isinstance(found, dict) and found.get("message") == "Branch not protected"):
+            hint = "It should be the protection of a branch, the rules of a branch, or a ruleset."
+            raise Misuse(f"{stream.name} is no such answer of {_API}/….", hint=hint)
     from interlock.wiring import open_repo
 
     skipped, unread = _workflows(open_repo().top)
@@ -73,6 +77,8 @@ def checks(
     """  # noqa: D301 -- click's mark for lines that are kept
     from interlock.core.gate.forge_checks import ForgeRun, judge_checks, runs_of
 
+    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", commit):
+        raise Misuse(f"{commit} is not the full name of a commit.", hint="git rev-parse HEAD")
     runs: list[ForgeRun] = []
     for stream in answers:
         try:

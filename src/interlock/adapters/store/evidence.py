@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.adapters.store import events
 from interlock.adapters.store.codec import cached, evidence_from, plain, run_from
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import check_run, evidence
-from interlock.core.job.chain import FILED, KEYS, Filed, sha256
+from interlock.core.job.chain import FILED, KEYS, Filed, canonical, sha256
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
+from interlock.core.job.statement import cached_run as statement_of
+from interlock.core.job.statement import cached_run_of
 from interlock.core.job.trust import doubt, gone, signed_as
 from interlock.core.job.verified import Verified, derive
 from interlock.core.problems import Refusal, Refused
@@ -21,6 +24,10 @@ from interlock.ports import Signer
 
 ADDED: Final = "evidence.added"
 KEY_ADDED: Final = "key.added"
+CACHE: Final = "cache"
+REFUSED: Final = "cache.refused"
+ENVELOPE: Final = "envelope"
+"""Where the document of a kept run holds what was signed; one without it was kept by an earlier version."""
 
 
 def add(connection: Connection, new: Evidence, at: float, signer: Signer) -> int:
@@ -124,14 +131,50 @@ def proof_of(
     return derive([said for _, said in rows], commit=commit, **bound)
 
 
-def cached_run(connection: Connection, key: str) -> CheckRun | None:
-    """The run that was kept under a key, marked as taken over; None where none was."""
+def cached_run(connection: Connection, key: str, signer: Signer) -> CheckRun | None:
+    """The run that this user's key kept under a key, marked as taken over; None where none was."""
+    run, _ = _kept_run(connection, key, signer)
+    return None if run is None else cached(run)
+
+
+def cache_doubt(connection: Connection, key: str, signer: Signer) -> str:
+    """Why a row that stands under a key is not taken over; empty where none stands or it is."""
+    return _kept_run(connection, key, signer)[1]
+
+
+def _kept_run(connection: Connection, key: str, signer: Signer) -> tuple[CheckRun | None, str]:
+    """A kept run, or why what stands there is none.
+
+    Only this user's own key counts: what is taken over is signed again as evidence with it, and a key that stood in the database
+    alone would lend its word.
+    """
     doc = connection.execute(select(check_run.c.doc).where(check_run.c.key == key)).scalar_one_or_none()
-    return None if doc is None else cached(run_from(doc))
+    if doc is None:
+        return None, ""
+    envelope = doc.get(ENVELOPE) if isinstance(doc, dict) else None
+    if not isinstance(envelope, str):
+        return None, "It is not signed."
+    try:
+        found = cached_run_of(json.loads(signer.open(envelope, (signer.public,))), key)
+        if found is not None:
+            return run_from(found), ""
+    except Refused as fault:
+        return None, fault.refusal.what
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    return None, "What is signed there is another thing."
 
 
-def cache_run(connection: Connection, key: str, run: CheckRun, at: float) -> None:
-    """Keep a run under its key; the first one stays."""
+def cache_run(connection: Connection, key: str, run: CheckRun, at: float, signer: Signer) -> None:
+    """Keep a signed run under its key; the first one stays, unless what stands there would not be taken over."""
+    doubt_ = cache_doubt(connection, key, signer)
+    if doubt_:
+        lock_history(connection)
+        connection.execute(delete(check_run).where(check_run.c.key == key))
+        step = f"{key}:{sha256(str(at).encode())[:12]}"
+        refused = NewEvent(subject=CACHE, step=step, kind=REFUSED, data={"key": key, "why": doubt_})
+        events.append(connection, refused, at)
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement_ = dialect.insert(check_run).values(key=key, at=at, doc=plain(run))
+    envelope = signer.sign(canonical(statement_of(key, plain(run))))
+    statement_ = dialect.insert(check_run).values(key=key, at=at, doc={ENVELOPE: envelope})
     connection.execute(statement_.on_conflict_do_nothing())

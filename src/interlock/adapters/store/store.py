@@ -173,11 +173,16 @@ class SqlStore:
 
     def cached_run(self, key: str) -> CheckRun | None:
         with self._database.read() as connection:
-            return evidence.cached_run(connection, key)
+            return evidence.cached_run(connection, key, self._signer)
+
+    def cache_doubt(self, key: str) -> str:
+        with self._database.read() as connection:
+            return evidence.cache_doubt(connection, key, self._signer)
 
     def cache_run(self, key: str, run: CheckRun) -> None:
+        _ = self._signer.key_id
         with self._database.write() as connection:
-            evidence.cache_run(connection, key, run, self._now())
+            evidence.cache_run(connection, key, run, self._now(), self._signer)
 
     # ------------------------------------------------------------ trains and changes
     def train(self, number: int | None = None) -> TrainState | None:

@@ -144,7 +144,7 @@ def _open(connection: Connection, new: NewEvent, at: float) -> Event:
 
 
 def _write(connection: Connection, before: TrainState, new: NewEvent, at: float) -> Event:
-    if before.phase in _ENDED:
+    if before.phase in _ENDED and new.kind != "train.cancelled":  # its last run may end after it
         raise IllegalTransition(f"{new.kind} does not fit a train that is {before.phase}.")
     event = events.append(connection, new, at)
     after = load(connection, before.number)

@@ -65,7 +65,7 @@ def _gaps(protection: Protection, skippable: Mapping[str, str]) -> Iterator[Gap]
         if name in skippable:
             yield Gap(
                 what=f"The required check {name} can be skipped: {skippable[name]}.",
-                why="The forge counts a skipped check as passed.",
+                why="The forge counts a skipped job as passed, and waits for ever for one that its filters left out.",
                 fix="Require one job that always runs and fails unless all that it needs are success.",
             )
         if app is None:
@@ -90,15 +90,22 @@ def _review_gaps(protection: Protection) -> Iterator[Gap]:
             why="What was approved is not what lands.",
             fix="Dismiss stale approvals, or require approval of the last push.",
         )
-    for allowed, word in ((protection.force_pushes, "Force pushes"), (protection.deletions, "Deletion")):
+    for allowed, word in ((protection.force_pushes, "Force pushes"), (protection.deletions, "Deletions")):
         if allowed:
-            yield Gap(what=f"{word} of the branch is allowed.", why="History that landed can vanish.", fix="Forbid it.")
+            yield Gap(
+                what=f"{word} of the branch are allowed.", why="History that landed can vanish.", fix="Forbid it."
+            )
     if protection.bypass:
         yield Gap(
             what=f"These may bypass the rules: {', '.join(protection.bypass)}.",
             why="What they push is not tested.",
             fix="Take them off the bypass list; include administrators.",
         )
+
+
+def is_protection(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer is a branch's classic protection: a forge names these parts in each of them."""
+    return "enforce_admins" in answer or "required_status_checks" in answer or "allow_force_pushes" in answer
 
 
 def protection_of(classic: Mapping[str, Any] | None, rules: Sequence[Mapping[str, Any]] | None) -> Protection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 Found = Literal["success", "waiting", "refused"]
@@ -14,13 +15,19 @@ Found = Literal["success", "waiting", "refused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeRun:
-    """One run of a check as a forge tells it: ``at`` orders runs of one name (ISO 8601, or a number)."""
+    """One run of a check as a forge tells it.
+
+    ``at`` is when it began, in seconds since the epoch, None where it has not begun; ``number`` is the forge's own, which grows;
+    ``app`` is who reported it: two applications may use one name.
+    """
 
     name: str
     commit: str
     status: str
     conclusion: str
-    at: str = ""
+    at: float | None = None
+    number: int = 0
+    app: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,8 @@ def judge_checks(
 ) -> tuple[ForgeVerdict, ...]:
     """A verdict on each required check of a commit.
 
-    Of several runs of one name on that commit the newest decides, whichever way.  ``allow`` names conclusions that a person
+    Of several runs of one name and application on that commit the newest decides, whichever way, and one that is asked for and
+    has not begun is the newest; of several applications each has to succeed.  ``allow`` names conclusions that a person
     lets pass for a check, such as ``{"docs": ["skipped"]}``.  With no required check there is one refused verdict: nothing
     was demanded, so nothing is shown.
     """
@@ -60,12 +68,24 @@ def _judge(name: str, runs: Sequence[ForgeRun], commit: str, allowed: Sequence[s
     if not here:
         other = f", only of {named[-1].commit[:12]}" if named else ""
         return ForgeVerdict(name=name, state="waiting", what=f"{name} has no run of {commit[:12]}{other}.")
-    newest = max(enumerate(here), key=lambda each: (each[1].at, each[0]))[1]
-    if newest.status != "completed":
-        return ForgeVerdict(name=name, state="waiting", what=f"{name} is {newest.status}.")
-    if newest.conclusion == "success" or newest.conclusion in allowed:
+    found = [_judge_one(name, _newest(here, app), allowed) for app in dict.fromkeys(run.app for run in here)]
+    return next((each for each in found if each.state == "refused"), None) or next(
+        (each for each in found if each.state == "waiting"), found[0]
+    )
+
+
+def _newest(runs: Sequence[ForgeRun], app: str) -> ForgeRun:
+    """What was asked for last: a run without a beginning waits for one, and the forge's numbers grow."""
+    own = [(run.at is None, run.at or 0.0, run.number, place, run) for place, run in enumerate(runs) if run.app == app]
+    return max(own)[-1]
+
+
+def _judge_one(name: str, run: ForgeRun, allowed: Sequence[str]) -> ForgeVerdict:
+    if run.status != "completed":
+        return ForgeVerdict(name=name, state="waiting", what=f"{name} is {run.status}.")
+    if run.conclusion == "success" or run.conclusion in allowed:
         return ForgeVerdict(name=name, state="success")
-    said = newest.conclusion or "without a conclusion"
+    said = run.conclusion or "without a conclusion"
     return ForgeVerdict(name=name, state="refused", what=f"{name} is {said}, which is not success.")
 
 
@@ -74,43 +94,65 @@ def runs_of(answer: Any) -> tuple[ForgeRun, ...]:
 
     Raises ValueError for another shape: an answer that cannot be read shows nothing.
     """
-    if isinstance(answer, Mapping) and "check_runs" in answer:
-        return tuple(_check_run(each) for each in _complete(answer, "check_runs"))
-    if isinstance(answer, Mapping) and "statuses" in answer:
-        sha = str(answer.get("sha", ""))
-        return tuple(_status(each, sha) for each in _complete(answer, "statuses"))
-    if isinstance(answer, list):
-        return tuple(run for part in answer for run in runs_of(part))
-    raise ValueError("this is neither check runs nor commit statuses")
+    pages = answer if isinstance(answer, list) else [answer]
+    if not pages or not all(isinstance(page, Mapping) for page in pages):
+        raise ValueError("this is neither check runs nor commit statuses")
+    found: list[ForgeRun] = []
+    for key, made in (("check_runs", _check_run), ("statuses", _status)):
+        told = [page for page in pages if key in page]
+        found += [made(item, page) for page in told for item in _items(page, key)]
+        _complete(told, key, sum(len(_items(page, key)) for page in told))
+    if not all("check_runs" in page or "statuses" in page for page in pages):
+        raise ValueError("this is neither check runs nor commit statuses")
+    return tuple(found)
 
 
-def _complete(answer: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """The items of a page; one that says that there are more than it holds is no whole answer."""
-    items = answer[key]
+def _items(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    items = page[key]
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         raise ValueError(f"{key} is not a list")
-    total = answer.get("total_count", len(items))
-    if isinstance(total, int) and total > len(items):
-        raise ValueError(f"it holds {len(items)} of {total} {key}: ask for every page")
     return items
 
 
-def _check_run(item: Mapping[str, Any]) -> ForgeRun:
+def _complete(pages: Sequence[Mapping[str, Any]], key: str, held: int) -> None:
+    """Refuse pages that say that there are more than all of them hold."""
+    totals = [page["total_count"] for page in pages if isinstance(page.get("total_count"), int)]
+    if totals and max(totals) > held:
+        raise ValueError(f"it holds {held} of {max(totals)} {key}: ask for every page")
+
+
+def _check_run(item: Mapping[str, Any], _page: Mapping[str, Any]) -> ForgeRun:
+    app = item.get("app")
     return ForgeRun(
         name=str(item.get("name", "")),
         commit=str(item.get("head_sha", "")),
         status=str(item.get("status", "")),
         conclusion=str(item.get("conclusion") or ""),
-        at=str(item.get("started_at") or item.get("completed_at") or ""),
+        at=_when(item.get("started_at")),
+        number=_whole(item.get("id")),
+        app=str(app.get("id", "")) if isinstance(app, Mapping) else "",
     )
 
 
-def _status(item: Mapping[str, Any], sha: str) -> ForgeRun:
+def _status(item: Mapping[str, Any], page: Mapping[str, Any]) -> ForgeRun:
     state = str(item.get("state", ""))
     return ForgeRun(
         name=str(item.get("context", "")),
-        commit=str(item.get("sha") or sha),
+        commit=str(item.get("sha") or page.get("sha", "")),
         status="pending" if state == "pending" else "completed",
         conclusion=state,
-        at=str(item.get("updated_at") or item.get("created_at") or ""),
+        at=_when(item.get("updated_at") or item.get("created_at")),
+        number=_whole(item.get("id")),
     )
+
+
+def _when(text: Any) -> float | None:
+    """Seconds since the epoch, whatever the offset; None where there is no time."""
+    if not isinstance(text, str) or not text:
+        return None
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0

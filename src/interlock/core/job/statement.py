@@ -9,13 +9,16 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from interlock.core.job.chain import Filed
+from interlock.core.job.chain import Filed, canonical, sha256
 from interlock.core.job.evidence import CheckRun, Evidence, Verdict
 
 TYPE: Final = "https://in-toto.io/Statement/v1"
 TEST_RESULT: Final = "https://in-toto.io/attestation/test-result/v0.1"
 CHECKPOINT: Final = "urn:interlock:checkpoint:v1"
 """The predicate of a checkpoint: how far a history went, and its digest there."""
+
+CACHED_RUN: Final = "urn:interlock:cached-run:v1"
+"""The predicate of a run of a check that is kept to be taken over: its key and the run's document."""
 
 VERSION: Final = 1
 MOST_NAMED: Final = 2000
@@ -72,6 +75,25 @@ def checkpoint(*, history: str, seq: int, digest: str, evidence: int, landings: 
         "predicateType": CHECKPOINT,
         "predicate": {"history": history, "seq": seq, "evidence": evidence, "landings": landings, "at": rfc3339(at)},
     }
+
+
+def cached_run(key: str, doc: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement that the run with this document was kept under a key."""
+    digest = {"sha256": sha256(canonical(doc))}
+    return {
+        "_type": TYPE,
+        "subject": [{"name": key, "digest": digest}],
+        "predicateType": CACHED_RUN,
+        "predicate": {"key": key, "run": doc},
+    }
+
+
+def cached_run_of(signed: Any, key: str) -> Mapping[str, Any] | None:
+    """The document of the run that a signed statement keeps under exactly this key; None for any other statement."""
+    if not isinstance(signed, Mapping) or not isinstance(predicate := signed.get("predicate"), Mapping):
+        return None
+    doc = predicate.get("run")
+    return doc if isinstance(doc, Mapping) and signed == cached_run(key, doc) else None
 
 
 def differs(signed: Mapping[str, Any], evidence: Evidence, *, number: int, at: float, record: str) -> tuple[str, ...]:

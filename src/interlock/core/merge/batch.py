@@ -67,7 +67,7 @@ def _divide(queue: Queue, batch: Set) -> Test | RedBase | _Divided:
     while True:
         rest, clashing = _mergeable(queue, rest)
         doubts += clashing
-        match bisect(rest, verdicts, suspects=queue.suspects, independent=queue.independent) if rest else None:
+        match bisect(rest, verdicts, suspects=queue.suspects) if rest else None:
             case Probe(members=probe) if _clashes(queue, probe):
                 verdicts[probe] = False
             case Probe(members=probe):

@@ -55,13 +55,12 @@ def bisect(
     green: Mapping[Set, bool],
     *,
     suspects: Container[frozenset[str]] = (),
-    independent: Container[frozenset[str]] = (),
 ) -> Answer:
     """What the results so far say about members in landing order.
 
     ``green`` maps each tested set to its result.  Asking again with the results of the probes asked for ends.
     The later member of a pair is the guilty one, so the older lands.  ``suspects`` are pairs that are predicted to break
-    together and so are asked about first; ``independent`` ones are weighed only where no other pair is possible.
+    together and so are asked about first.
     """
     everyone = tuple(members)
     if everyone not in green:
@@ -70,7 +69,7 @@ def bisect(
         return Green()
     if green.get(()) is False:
         return RedBase()
-    by_pairs = _suspected(everyone, green, suspects) or _any_pair(everyone, green, independent)
+    by_pairs = _suspected(everyone, green, suspects) or _any_pair(everyone, green)
     return by_pairs or _by_members(everyone, green)
 
 
@@ -94,10 +93,9 @@ def _suspected(everyone: Set, green: Mapping[Set, bool], suspects: Container[fro
     return Probe(pairs[0]) if pairs else None
 
 
-def _any_pair(everyone: Set, green: Mapping[Set, bool], independent: Container[frozenset[str]]) -> Answer | None:
+def _any_pair(everyone: Set, green: Mapping[Set, bool]) -> Answer | None:
     """What to ask about the pairs that explain every result, or the one that is left; None where no pair does."""
-    possible = _possible_pairs(everyone, green)
-    pairs = [pair for pair in possible if frozenset(pair) not in independent] or possible
+    pairs = _possible_pairs(everyone, green)
     if not pairs:
         return None
     if len(pairs) == 1:

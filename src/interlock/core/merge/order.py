@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
 
 from interlock.core.job.lifecycle import Job, State
-
-AGE: Final = 3600.0
-"""Seconds of waiting that one step of priority is worth, so that a change of low priority is overtaken only by those that come
-within that time after it: none waits for ever (rust-lang/bors and homu order by priority alone, and then it may)."""
 
 
 def train_order(
@@ -19,27 +14,21 @@ def train_order(
     limit: int | None = None,
     *,
     approved: Mapping[str, float] | None = None,
-    priority: Mapping[str, int] | None = None,
 ) -> tuple[Job, ...]:
     """Ready jobs that may land together, in their order.
 
     ``depends_on`` maps a slug to the slugs that must land before it.  A job whose dependency has neither landed
     nor stands before it is left for a later train, and so is a held one, and one that needs another database than
     those before it: they are tested in one room, whose database is one.  ``approved`` maps a job to its first approval (epoch
-    seconds; default: its admission), ``priority`` to a number that counts as that many times ``AGE`` seconds of waiting.
+    seconds; default: its admission).
     """
-    since, steps = approved or {}, priority or {}
+    since = approved or {}
 
     def due(job: Job) -> tuple[float, float, str]:
-        return aged(since.get(job.id, job.admitted_at), steps.get(job.id, 0)), job.admitted_at, job.id
+        return since.get(job.id, job.admitted_at), job.admitted_at, job.id
 
     ready = sorted((job for job in jobs if job.state is State.READY and not job.held), key=due)
     return tuple(_dependencies_first(ready, landed, depends_on)[:limit])
-
-
-def aged(since: float, priority: int) -> float:
-    """The moment by which a change is ordered: earlier lands first."""
-    return since - priority * AGE
 
 
 def _dependencies_first(

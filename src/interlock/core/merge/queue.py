@@ -47,7 +47,7 @@ class Queue:
     ``members`` stand in landing order.  ``results`` holds each tested set's outcome,
     ``running`` the sets in test now, ``clashes`` the sets whose last member does not merge on those before it, with the
     paths.  ``suspects`` are pairs that prediction says break together (with a partner that landed they stay, with one that left they
-    go), ``independent`` pairs that it says cannot; ``green_alone`` the jobs known to pass the full suite by themselves on the present base.  ``offered`` is a green set that owners
+    go), ``green_alone`` the jobs known to pass the full suite by themselves on the present base.  ``offered`` is a green set that owners
     are signing: it is not replaced by a larger one while it can land.
     """
 
@@ -56,7 +56,6 @@ class Queue:
     running: frozenset[Set] = frozenset()
     clashes: Mapping[Set, tuple[str, ...]] = field(default_factory=dict)
     suspects: frozenset[frozenset[str]] = frozenset()
-    independent: frozenset[frozenset[str]] = frozenset()
     green_alone: frozenset[str] = frozenset()
     offered: Set = ()
     slots: int = 1
@@ -154,7 +153,7 @@ def next_window(window: int, floor: int, outcome: Literal["landed", "failed"]) -
     return max(floor, window + 1 if outcome == "landed" else window // 2)
 
 
-def retries_for(retries: int, flaked: int, runs: int) -> int:
+def retries_for(retries: int, runs: int, flaked: int) -> int:
     """How often a red head is tested again: once more than ``retries`` where more than one run in seventy was seen to be a flake.
 
     With f flakes a run, f to the power of the red runs asked for is the share of innocent changes put out: two are enough up to

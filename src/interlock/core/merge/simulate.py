@@ -70,7 +70,6 @@ class Setting:
     spread: float = 0.15
     flake: float = 0.01
     recall: float = 0.0
-    apart: bool = False
     moved_every: float = 0.0
     adaptive: bool = False
 
@@ -201,24 +200,12 @@ class Track:
             running=frozenset(self.running),
             clashes=self.clashes,
             suspects=frozenset(pair for pair in self.suspects if not pair.isdisjoint(self.waiting)),
-            independent=self._independent(),
             slots=setting.slots,
             batch=setting.batch,
             window=self.window or setting.window,
-            retries=retries_for(setting.retries, self.outcome.flaked, self.outcome.runs)
+            retries=retries_for(setting.retries, self.outcome.runs, self.outcome.flaked)
             if setting.adaptive
             else setting.retries,
-        )
-
-    def _independent(self) -> frozenset[frozenset[str]]:
-        if not self.setting.apart:
-            return frozenset()
-        here = list(islice(self.waiting.values(), 20))
-        return frozenset(
-            frozenset({one.job, other.job})
-            for place, one in enumerate(here)
-            for other in here[:place]
-            if not one.scopes & other.scopes
         )
 
     def arrive(self, change: Change) -> None:

@@ -111,9 +111,7 @@ def _walk(queue: Queue, line: tuple[Waiting, ...], found: Known) -> _Walk:
             walk.greens.append((walk.ahead, (*walk.doubts, *walk.predicted)))
             walk.on_line.append(walk.ahead)
             place += green
-        elif (step := (*walk.ahead, job)) in queue.clashes or looks_red(
-            found, job, walk.ahead, stacked=job in walk.stacked
-        ):
+        elif (step := (*walk.ahead, job)) in queue.clashes or looks_red(found, job, walk.ahead):
             walk.doubts[job] = walk.ahead
             place += 1
         elif _predicted(queue, job, walk.ahead):

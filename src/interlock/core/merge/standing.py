@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from interlock.core.contract.policy import Train
 from interlock.core.job.lifecycle import Job
-from interlock.core.merge.queue import Land, Move, Out, Queue, RedBase, Result, Set, Test, Waiting
+from interlock.core.merge.queue import Land, Move, Out, Queue, RedBase, Result, Set, Test, Waiting, retries_for
 from interlock.core.merge.train import Member, TrainState
 
 NEW_MEMBERS = 64
@@ -37,7 +37,7 @@ def queue_of(
         slots=policy.slots,
         batch=policy.batch,
         window=train.window or policy.window,
-        retries=policy.retries,
+        retries=retries_for(policy.retries, *train.seen),
     )
 
 

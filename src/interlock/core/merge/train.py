@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -10,6 +10,8 @@ from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job, State
 
 _TIMES: Final = 100
+_MANY: Final = 1000
+"""Runs beyond which what was seen of them is halved, so that a suite that was mended is asked less again."""
 
 Phase = Literal["testing", "tested", "signed", "landed", "dissolved"]
 
@@ -77,7 +79,7 @@ class TrainState:
     whose last member does not merge with the paths, ``suspects`` pairs that prediction names, ``alone`` jobs that are green alone on
     this base; ``running`` are runs that began and have not ended, ``times`` how long the last ones took in
     seconds; ``outs`` are who leaves, and why, as soon as the sealed candidate has landed; ``waited``: people were waited for before it was signed; ``flakes`` were red and green on the same tree; ``last`` is when the last event was;
-    ``cancelled`` are runs that were ended before they said anything, with the base that they stood on.
+    ``earlier`` are runs and flakes of trains before it; ``cancelled`` are runs that were ended before they said anything, with the base that they stood on.
     """
 
     number: int
@@ -108,6 +110,7 @@ class TrainState:
     flakes: tuple[Mapping[str, Any], ...] = ()
     last: float = 0.0
     cancelled: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    earlier: tuple[int, int] = (0, 0)
 
     @property
     def landing(self) -> tuple[Member, ...]:
@@ -117,6 +120,12 @@ class TrainState:
     @property
     def open(self) -> bool:
         return self.phase not in ("landed", "dissolved")
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """Runs of this train and of those before it, and how many of them were seen to be flakes; old ones count less and less."""
+        runs, flakes = self.earlier[0] + len(self.times), self.earlier[1] + len(self.flakes)
+        return (runs // 2, flakes // 2) if runs > _MANY else (runs, flakes)
 
     @property
     def unsigned(self) -> tuple[str, ...]:
@@ -163,8 +172,14 @@ def _opened(event: Event) -> TrainState:
         since=event.at,
         base=event.data["base"],
         window=event.data.get("window", 0),
+        earlier=_pair(event.data.get("earlier", (0, 0))),
         last=event.at,
     )
+
+
+def _pair(numbers: Sequence[int]) -> tuple[int, int]:
+    runs, flakes = numbers
+    return runs, flakes
 
 
 def apply_train(train: TrainState, event: Event) -> TrainState:

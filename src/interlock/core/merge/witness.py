@@ -22,7 +22,6 @@ class Known:
     greens: tuple[frozenset[str], ...]
     reds: tuple[tuple[Set, frozenset[str]], ...]
     suspects: frozenset[frozenset[str]]
-    independent: frozenset[frozenset[str]]
     enough: int
 
     @property
@@ -42,7 +41,6 @@ def known(queue: Queue) -> Known:
         greens=greens,
         reds=tuple(red for red in sorted(reds, key=_size) if not any(red[1] <= green for green in greens)),
         suspects=queue.suspects,
-        independent=queue.independent,
         enough=queue.retries + 1,
     )
 
@@ -84,22 +82,11 @@ def out(found: Known, member: str, proven: Iterable[str]) -> Out:
     return Out(member, predicted[:1] or partners, "red-together" if clash is None else "text-conflict", seen, under)
 
 
-def looks_red(found: Known, member: str, ahead: Set, *, stacked: bool = False) -> bool:
-    """Whether the member is known or expected to fail on ``ahead``: some red set of it holds nobody but those.
-
-    One that was red with nobody but members that prediction calls independent of it is expected to fail by itself, and is not
-    tried again on each new composition of those; it is tried alone.  That saves runs only: its proof is asked for all the same.
-    ``stacked`` members need another one here and are not looked at so.
-    """
+def looks_red(found: Known, member: str, ahead: Set) -> bool:
+    """Whether the member is known to fail on ``ahead``: some red set of it holds nobody but those."""
     inside = {*ahead, member}
-    for members, held in found.reds:
-        if member not in held or (members in found.clashes and members[-1] != member):
-            continue
-        if held <= inside:
-            return True
-        others = held - {member}
-        apart = all(frozenset((other, member)) in found.independent for other in others)
-        alone = members[-1] == member and members not in found.clashes and apart and not stacked
-        if alone and not any(member in green for green in found.greens):
-            return True
-    return False
+    return any(
+        held <= inside
+        for members, held in found.reds
+        if member in held and not (members in found.clashes and members[-1] != member)
+    )
