@@ -1,4 +1,4 @@
-"""Five independent branches through the train, beside one test run and, where it installs, mergetrain, in one run.
+"""Five branches through the train in one slot and two, beside one test run and, where it installs, mergetrain, in one run.
 
 Both trains get the same five branches, the same one-second check and a bare remote, in memory where that can be
 had, since this disk may be slow at creating files; a red pair and a red single hidden in five are counted in runs.
@@ -28,13 +28,14 @@ CHECK = """\
 echo run >> "{log}"
 sleep 1
 test ! -e b/red || test ! -e d/red || exit 1
+test ! -e a/alone || exit 1
 test ! -e c/alone || exit 1
 """
 
 
-def prepare(root: Path, agents: dict[str, str], check: str = "./check.sh") -> World:
+def prepare(root: Path, agents: dict[str, str], check: str = "./check.sh", more: str = "") -> World:
     """A repository of two hundred files whose check takes a second, with five cards dispatched, worked and held."""
-    world = World.make(root, policy="train: {checks: [./check.sh], sign_off: none}\n")
+    world = World.make(root, policy=f"train: {{checks: [./check.sh], sign_off: none{more}}}\n")
     (world.repo / "check.sh").write_text(CHECK.format(log=root / "runs"))
     (world.repo / "check.sh").chmod(0o755)
     for number in range(FILES):
@@ -91,6 +92,27 @@ def independent(folder: Path, report: Report) -> None:
     ratio = round(median(ours) / median(floor), 2)
     report.figure("five branches against one test run", ratio, "x", goal="<= 1.25 x", met=ratio <= 1.25)
     report.times("five branches, whole command", whole, floor=floor)
+
+
+def slots(folder: Path, report: Report) -> None:
+    """Five changes of which the first is red, one after another in one slot and side by side in two: the wall, and the runs."""
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    runs: dict[int, list[int]] = {1: [], 2: []}
+    for number in range(ROUNDS):
+        for many, took in walls.items():
+            red = {"a": "mkdir -p a; echo x > a/alone"}
+            world = prepare(folder / f"slots{many}-{number}", red, "test -d src", f", slots: {many}")
+            release(world)
+            before = check_runs(world)
+            took.append(in_process(world))
+            runs[many].append(check_runs(world) - before)
+            assert set(SLUGS) - {"a"} == {row["slug"] for row in world.ask("train", "show")["landed"]}
+    for many, took in walls.items():
+        report.times(f"five, one of them red, {many} slot{'s' if many > 1 else ''}", took)
+        report.figure(
+            f"check runs, {many} slot{'s' if many > 1 else ''}", median([float(each) for each in runs[many]]), "runs"
+        )
+    report.figure("two slots against one", round(median(walls[2]) / median(walls[1]), 2), "x of the wall")
 
 
 def guilty(folder: Path, report: Report) -> None:
@@ -155,6 +177,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
         folder = Path(name)
         independent(folder, report)
+        slots(folder, report)
         guilty(folder, report)
         mergetrain(folder, report)
     report.end()

@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "interlock"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MIGRATIONS = "adapters/store/migrations/versions"
 MOST_LINES = 400
-MORE_LINES = {"ports.py": 1090}  # all that the product can touch stands on one page
+MORE_LINES = {"ports.py": 1120}  # all that the product can touch stands on one page
 LONGEST_FUNCTION = 60
 
 # Proof tokens → the one module that makes them (architecture: proof tokens).

@@ -110,8 +110,39 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
             "does not stand",
         ),
         (mended() + "\necho x > outside", "outside"),
+        (
+            mended().replace(
+                "def test_both():\\n    assert total(1000) == 1205",
+                "def test_both():\\n    import shop.shipping as s\\n    assert s.DONE",
+            )
+            + "\necho 'DONE = True' >> shop/shipping.py",
+            "without the work of tax",
+        ),
+        (
+            mended() + "\nprintf 'def test_tax():\\n    assert 1 + 1 == 2\\n' > tests/test_tax.py",
+            "tests of tax",
+        ),
+        (
+            mended(
+                conflicts=[
+                    {**PACK["conflicts"][0], "quotes": {"tax": "owned_paths:", "shipping": "integration_owner:"}}
+                ]
+            ),
+            "does not stand",
+        ),
     ],
-    ids=["no-list", "empty-list", "proves-nothing", "no-such-test", "plan", "false-quote", "outside"],
+    ids=[
+        "no-list",
+        "empty-list",
+        "proves-nothing",
+        "no-such-test",
+        "plan",
+        "false-quote",
+        "outside",
+        "proves-itself",
+        "others-test",
+        "quotes-a-key",
+    ],
 )
 def test_a_resolution_that_does_not_hold_waits_for_a_person(tmp_path: Path, resolve: str, words: str) -> None:
     world, told = resolved(tmp_path, resolve)

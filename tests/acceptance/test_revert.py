@@ -121,3 +121,30 @@ def test_a_revert_that_turns_the_suite_red_does_not_land(world: World) -> None:
     world.cli("run", code=None)
     assert "one/code.py" in world.main_files()
     assert world.ask("show", "revert-one")["state"] == "waiting"
+
+
+def test_a_revert_that_is_reverted_restores_the_change_and_its_state(world: World) -> None:
+    world.cli("revert", "one", "--why", "x")
+    world.cli("run")
+    world.cli("revert", "revert-one", "--why", "It was right after all.")
+    world.cli("run")
+    assert "one/code.py" in world.main_files()
+    assert world.ask("show", "one")["state"] == "landed"
+    assert world.ask("show", "revert-one")["state"] == "reverted"
+    world.cli("audit")
+    assert world.ask("revert", "one", "--why", "It was not.")["slug"] == "revert-one-2"
+
+
+def test_a_branch_of_somebody_else_is_not_taken_over(world: World) -> None:
+    world.git("push", "-q", "origin", "HEAD:refs/heads/agent/revert-one")
+    before = world.git("rev-parse", "agent/revert-one", at=world.remote)
+    done = world.cli("revert", "one", "--why", "x", code=1)
+    assert "name-taken" in done.stdout + done.stderr
+    assert world.git("rev-parse", "agent/revert-one", at=world.remote) == before
+
+
+def test_a_revert_that_its_cap_refuses_leaves_nothing_on_the_remote(world: World) -> None:
+    world.write("tasks/caps.txt", "vertical-slice 0\n")
+    push(world)
+    world.cli("revert", "one", "--why", "x", code=1)
+    assert "agent/revert-one" not in world.git("branch", "--list", "agent/*", at=world.remote)

@@ -265,6 +265,94 @@ def test_each_change_of_an_exported_history_shows(ports: Ports, tmp_path: Path) 
     assert ask(checkpoint=None) == {("missing", "evidence-unsigned")}
 
 
+def test_a_history_that_was_cut_off_shows_also_where_its_checkpoint_was_cut_off_too(
+    ports: Ports, tmp_path: Path
+) -> None:
+    export(ports, file := tmp_path / "history.json")
+    whole = json.loads(file.read_text())
+    signer = KeySigner(tmp_path / "none")
+
+    def ask(**parts: object) -> list[tuple[str, str, str]]:
+        file.write_text(json.dumps(whole | {"checkpoint": None} | parts))
+        return [(each.state, each.rule, each.where) for each in audit_bundle(signer, file).findings]
+
+    gone = [("missing", "evidence-unsigned", "checkpoint")]
+    assert ask(events=[], evidence=[], landings=[], keys=[]) == gone
+    events = whole["events"]
+    end = next(place for place, each in enumerate(events) if each["kind"] == "train.landed")
+    kept = {each["data"]["evidence"] for each in events[:end] if each["kind"] == "evidence.added"}
+    rows = [row for row in whole["evidence"] if row["number"] in kept]
+    assert ask(events=events[:end], evidence=rows, landings=[]) == gone
+    nothing: tuple[object, ...] = ("", 0, [], {}, False)
+    for each in nothing:
+        assert ask(checkpoint=each) == gone
+
+
+def test_each_field_of_a_landing_is_held_against_the_chain(ports: Ports, tmp_path: Path) -> None:
+    export(ports, file := tmp_path / "history.json")
+    whole = json.loads(file.read_text())
+    signer = KeySigner(tmp_path / "none")
+    first, *others = whole["landings"]
+    for name, value in {"tested_tree": "f" * 40, "tree": "f" * 40, "slug": "zz", "train": 7, "job": "zz"}.items():
+        file.write_text(json.dumps(whole | {"landings": [first | {name: value}, *others]}))
+        found = {each.state for each in audit_bundle(signer, file).findings}
+        assert "wrong" in found, name
+
+
+@pytest.mark.parametrize("value", [None, "x", 7, -1, True, [], {}, 1e400, 10**30, "\u00e4", [[]]])
+def test_whatever_a_field_of_an_exported_history_holds_is_a_finding_and_never_a_fault(
+    ports: Ports, tmp_path: Path, value: object
+) -> None:
+    export(ports, file := tmp_path / "history.json")
+    whole = json.loads(file.read_text())
+    signer = KeySigner(tmp_path / "none")
+    told_of_landing = next(place for place, each in enumerate(whole["events"]) if each["kind"] == "train.landed")
+    key = next(place for place, each in enumerate(whole["events"]) if each["kind"] == "key.added")
+    for kind, place in (("events", 3), ("events", told_of_landing), ("events", key), ("evidence", 0), ("landings", 0)):
+        rows = whole[kind]
+        for name in rows[place]:
+            if rows[place][name] == value or (kind, name) == ("landings", "at"):
+                continue
+            changed = [*rows[:place], rows[place] | {name: value}, *rows[place + 1 :]]
+            file.write_text(json.dumps(whole | {kind: changed}))
+            assert not audit_bundle(signer, file).holds, (kind, name)
+    landed = whole["events"][told_of_landing]
+    for data in ({"landed": value}, {"landed": [value]}, {"landed": [{"slug": value}]}):
+        changed = [*whole["events"][:told_of_landing], landed | {"data": data}, *whole["events"][told_of_landing + 1 :]]
+        file.write_text(json.dumps(whole | {"events": changed}))
+        assert not audit_bundle(signer, file).holds, data
+
+
+def test_rows_of_a_version_that_signed_nothing_are_a_note(ports: Ports, tmp_path: Path) -> None:
+    export(ports, file := tmp_path / "history.json")
+    whole = json.loads(file.read_text())
+    signer = KeySigner(tmp_path / "none")
+    old = whole["evidence"][0] | {"number": 0, "at": 1.0, "envelope": None}
+    file.write_text(json.dumps(whole | {"evidence": [old, *whole["evidence"]]}))
+    found = audit_bundle(signer, file)
+    assert found.findings == ()
+    assert any("1 row of evidence was written before evidence was signed" in note for note in found.notes)
+    for late in (old | {"at": 4e9}, old | {"number": 900}):
+        file.write_text(json.dumps(whole | {"evidence": [late, *whole["evidence"]]}))
+        assert [(each.state, each.rule) for each in audit_bundle(signer, file).findings] == [
+            ("missing", "stale-evidence")
+        ]
+    stripped = [row | {"envelope": None} for row in whole["evidence"]]
+    file.write_text(json.dumps(whole | {"evidence": stripped}))
+    assert {each.rule for each in audit_bundle(signer, file).findings} >= {"evidence-unsigned"}
+
+
+def test_a_record_that_is_gone_is_not_looked_for_in_the_folder_of_the_caller(
+    ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ports.store.find("a")
+    assert job is not None
+    record = ports.records.job(job.id)
+    monkeypatch.chdir(tmp_path)
+    shutil.move(record, tmp_path / job.id)
+    assert ("missing", "artifact") in told(ports)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}', '{"format": "interlock-history/1"}', "\udc80"])
 def test_a_file_that_is_no_history_is_misuse(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -180,4 +180,4 @@ def dispatch_admitted(ports, slug):
     from interlock.app.base import fresh_view
     from interlock.app.dispatch import _admit
 
-    return _admit(ports, fresh_view(ports), slug, "ana", None)
+    return _admit(ports, fresh_view(ports), slug, "ana", None, frozenset())

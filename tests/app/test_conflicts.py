@@ -99,13 +99,16 @@ def test_a_checker_finds_what_only_both_together_show(world, town):
     _, base = against(ports)
     diagnose, why = diagnoser(ports.repo, ports.files, base, ports)
     assert why == ""
-    assert not [
-        pair for pair in look(ports, diagnose=diagnose).pairs if pair.tier == "diagnostics"
-    ]  # they share no file
+    apart = look(ports, diagnose=diagnose)
+    assert apart.pairs == (), "they share no file"
+    assert [(each.tier, each.why, each.limit) for each in apart.skipped] == [
+        ("facts", "Nothing reads .def, .use: 1 pair was looked at as text only.", True),
+        ("diagnostics", "Checkers were not run on 1 pair that shares no file; --all runs them.", True),
+    ]
     found = look(ports, diagnose=diagnose, whole=True)
     (pair,) = found.pairs
     assert (pair.kind, pair.rule, pair.path, pair.line, pair.symbol) == ("semantic", "words", "b.use", 2, "beta")
-    assert not found.skipped
+    assert not found.skipped, "a checker looked at what no reader reads"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,27 @@ def test_a_meeting_is_noted_on_both_jobs_and_once(meeting, town):
     assert "Predicted semantic conflict" in meeting.cli("show", "user").stdout
 
 
-def test_pairs_that_are_suspected_are_told_by_their_jobs_and_remembered(meeting, town):
+def test_what_prediction_could_not_look_at_is_noted_and_shown(world, town):
+    world.write("interlock.yaml", "train: {checks: ['true'], sign_off: owner}\n")
+    for slug in ("one", "two"):
+        world.card(slug, owns=f'["{slug}/**"]', command=f"mkdir -p {slug}; echo x > {slug}/x.c")
+    world.push()
+    made = town()
+    made.dispatch("one", "two")
+    made.run()
+    assert {made.rule("one"), made.rule("two")} == {"ready"}
+    told = [event for slug in ("one", "two") for event in noted(made.ports, slug)]
+    assert told
+    for event in told:
+        (skipped,) = event.data["foreseen"]["skipped"]
+        assert (event.data["foreseen"]["pairs"], event.data["foreseen"]["with"]) == ([], "")
+        assert (skipped["tier"], skipped["limit"]) == ("facts", True)
+    slug = "one" if noted(made.ports, "one") else "two"
+    said = world.cli("show", slug).stdout
+    assert "Conflicts were not looked for everywhere (facts). Nothing reads .c: 1 pair was looked at" in said
+
+
+def test_pairs_that_are_suspected_are_told_by_their_jobs(meeting, town):
     made = town()
     made.dispatch("rename", "user")
     made.run()
@@ -210,7 +233,6 @@ def test_pairs_that_are_suspected_are_told_by_their_jobs_and_remembered(meeting,
     assert set(found) == {frozenset(ids)}
     (pair,) = found.values()
     assert (pair.kind, pair.symbol, pair.path) == ("semantic", "load", "use/use.py")
-    assert suspects(replace(ports, facts=None), view, ids) is found
     assert suspects(ports, view, ids[:1]) == {}
 
 
@@ -229,3 +251,22 @@ def test_an_overlap_that_waits_says_whether_git_can_put_it_together(world, town,
     made.run()
     assert made.rule("one") == "file-overlap"
     assert ("Git cannot put it together with agent/far." in made.job("one").waiting.what) is said
+
+
+@pytest.mark.parametrize("style", ["squash", "rebase", "merge"])
+def test_a_branch_that_landed_is_not_open_in_any_style(world, town, style):
+    world.write("interlock.yaml", f"train: {{checks: ['true'], sign_off: none, style: {style}}}\n")
+    world.card("one", command="mkdir -p one; echo x > one/x.py")
+    world.push()
+    made = town()
+    made.dispatch("one")
+    made.run()
+    assert made.rule("one") == "landed"
+    ports = made.ports
+    _, base = against(ports)
+    assert "agent/one" in world.git("branch", "-a", "--list", "*agent/one")
+    assert dict(ports.repo.branches(base.oid)) == {}
+    assert dict(ports.repo.agent_branches()) == {}
+    world.git("fetch", "-q", "origin")
+    assert world.ask("overlap", "--base", "origin/main")["refs"] == []
+    assert world.ask("conflicts")["changes"] == []

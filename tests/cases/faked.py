@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tests.cases.judged import WAYS
 from tests.cases.shapes import BASE, PYTEST, Shape
+from tests.cases.syntax_shapes import WEAKENED
 
 CONFTEST = BASE["tests/unit/conftest.py"]
 UNIT = "tests/unit/test_calc.py"
@@ -443,4 +445,6 @@ FAKED = (
             )
         },
     ),
+    *WAYS,
+    *WEAKENED,
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from tests.cases.judged import STRAIGHT
 from tests.cases.shapes import BASE, PYTEST, Shape
+from tests.cases.syntax_shapes import KEPT
 
 UNIT = "tests/unit/test_calc.py"
 CASE = "tests/unit/test_case.py"
@@ -258,4 +260,6 @@ HONEST = (
         base={"tests/unit/test_shaky.py": FLAKY},
         write={"calc/shaky.py": "X = 1\n"},
     ),
+    *STRAIGHT,
+    *KEPT,
 )

@@ -197,3 +197,110 @@ def test_a_driver_in_the_repository_is_not_run(plain, tmp_path):
     assert any("driver mine is not run" in each["why"] for each in found["skipped"])
     assert not Path(ran).exists()
     assert json.dumps(found)
+
+
+def test_code_that_nothing_reads_is_said_and_fails_only_the_tier_that_was_asked_for(plain):
+    plain.write("a.c", "int a;\n")
+    plain.write("b.rb", "b = 1\n")
+    plain.push()
+    branch(plain, "agent/c", {"a.c": "int b;\n"})
+    branch(plain, "agent/ruby", {"b.rb": "b = 2\n"})
+    branch(plain, "agent/words", {"notes.md": "x\n", "LICENSE": "x\n", "app.py": "x = 1\n"})
+    found = plain.ask("conflicts", "--base", "main")
+    (skipped,) = found["skipped"]
+    assert skipped == {
+        "tier": "facts",
+        "why": "Nothing reads .c, .rb: 1 pair was looked at as text only.",
+        "pairs": skipped["pairs"],
+        "limit": True,
+    }
+    assert [set(pair) for pair in skipped["pairs"]] == [{"agent/c", "agent/ruby"}]
+    text = plain.cli("conflicts", "--base", "main").stdout
+    assert "No conflict found in what was looked at: " in text
+    assert "skipped (facts): Nothing reads .c, .rb" in text
+    assert plain.ask("conflicts", "--base", "main", "--tier", "facts", code=1)["pairs"] == []
+    plain.ask("conflicts", "--base", "main", "--no-diagnostics")
+    plain.ask("conflicts", "--base", "main", "--tier", "text")
+
+
+@pytest.mark.parametrize(("name", "said"), [("tool", "tool"), ("bin/.hidden", ".hidden"), ("x.RS", ".RS")])
+def test_a_script_without_a_suffix_counts_as_code(plain, name, said):
+    plain.write("a.txt", LINES)
+    plain.push()
+    branch(plain, "agent/one", {f"one/{name}": "x\n"})
+    branch(plain, "agent/two", {f"two/{name}": "x\n"})
+    (skipped,) = plain.ask("conflicts", "--base", "main")["skipped"]
+    assert skipped["why"].startswith(f"Nothing reads {said}: 1 pair")
+
+
+def test_what_reads_both_is_clear_without_a_word(plain):
+    plain.write("a.txt", LINES)
+    plain.push()
+    branch(plain, "agent/one", {"one.py": "x = 1\n", "README": "x\n"})
+    branch(plain, "agent/two", {"two.py": "y = 1\n", "README.md": "x\n"})
+    assert "No conflict found: " in plain.cli("conflicts", "--base", "main").stdout
+
+
+def test_a_demanded_tier_of_checkers_that_nobody_configured_is_no_success(plain):
+    plain.write("a.txt", LINES)
+    plain.push()
+    branch(plain, "agent/one", {"b.txt": "x\n"})
+    (skipped,) = plain.ask("conflicts", "--base", "main", "--tier", "diagnostics", code=1)["skipped"]
+    assert (skipped["tier"], "No checker is configured" in skipped["why"]) == ("diagnostics", True)
+
+
+def test_a_misspelt_key_of_a_checker_is_told_with_its_line_and_column(plain):
+    plain.write("a.txt", LINES)
+    plain.write("interlock.yaml", "numbered: []\ndiagnostics:\n  - {name: types, rum: mypy .}\n")
+    plain.push()
+    branch(plain, "agent/one", {"a.txt": changed(7, "x")})
+    (skipped,) = plain.ask("conflicts", "--base", "main", code=1)["skipped"]
+    assert "interlock.yaml:3:19: " in skipped["why"]
+    assert "rum" in skipped["why"]
+    assert "[unknown-key]" in skipped["why"]
+
+
+@pytest.mark.parametrize("renames_first", [True, False])
+def test_each_side_of_a_rename_is_told_by_its_own_path(plain, renames_first):
+    plain.write("src/use.ts", LINES)
+    plain.write("src/other.ts", "export const other = 1;\n" * 9)
+    plain.push()
+    ways: dict[str, dict[str, str | None]] = {
+        "agent/edits": {"src/use.ts": changed(7, "edited"), "src/other.ts": "export const other = 2;\n" * 9},
+        "agent/moves": {"src/use.ts": None, "src/used.ts": changed(7, "moved")},
+    }
+    for name in sorted(ways, reverse=renames_first):
+        branch(plain, name, ways[name])
+    pairs = plain.ask("conflicts", "--base", "main", code=1)["pairs"]
+    (pair,) = [pair for pair in pairs if pair["tier"] == "text"]
+    assert {place["change"]: (place["path"], place["line"], place["text"]) for place in pair["places"]} == {
+        "agent/edits": ("src/use.ts", 8, "edited"),
+        "agent/moves": ("src/used.ts", 8, "moved"),
+    }
+
+
+def test_the_suggested_order_names_only_what_meets(plain):
+    plain.write("a.txt", LINES)
+    plain.push()
+    for slug in ("one", "two"):
+        branch(plain, f"agent/{slug}", {"a.txt": changed(7, slug)})
+    branch(plain, "agent/apart", {"b.txt": "x\n"})
+    text = plain.cli("conflicts", "--base", "main", code=1).stdout
+    (order,) = [line for line in text.splitlines() if line.startswith("suggested order")]
+    assert "agent/apart" not in order
+    assert {"agent/one", "agent/two"} <= set(order.replace(",", "").split())
+
+
+def test_landed_by_squash_is_not_open(plain):
+    plain.write("a.txt", LINES)
+    plain.push()
+    for slug in ("one", "two"):
+        branch(plain, f"agent/{slug}", {"a.txt": changed(7, slug)})
+    plain.git("switch", "-q", "agent/one")
+    plain.git("commit", "-q", "--amend", "-m", "one\n\nInterlock-Job: j-one")
+    plain.git("switch", "-q", "main")
+    assert plain.ask("overlap", "--base", "main")["files"] == {"a.txt": ["agent/one", "agent/two"]}
+    plain.git("merge", "-q", "--squash", "agent/one")
+    plain.git("commit", "-q", "-m", "one, for a@b\n\nInterlock-Job: j-one")
+    assert plain.ask("overlap", "--base", "main")["refs"] == ["agent/two"]
+    assert plain.ask("conflicts", "--base", "main", code=1)["changes"] == ["agent/two"]

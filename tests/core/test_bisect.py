@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.merge.bisect import Green, Guilty, Probe, RedBase, bisect
+from interlock.core.merge.minimal import is_smallest
 
 
 def search(members, is_green, *, alone=(), **predicted):
@@ -179,3 +180,22 @@ def test_false_predictions_mislead_nobody(size, data):
     assert isinstance(answer, Guilty)
     assert culprit in {answer.member, *answer.partners}
     assert set(answer.partners) <= set(members[: members.index(answer.member)])
+
+
+# ---------------------------------------------------------------- what runs show of the partners
+def test_partners_are_the_smallest_set_only_where_the_member_was_green_without_any_one_of_them():
+    assert not is_smallest(("a", "b", "d"), "d", [("a", "b")])
+    assert not is_smallest(("a", "b", "d"), "d", [("a", "d")])
+    assert is_smallest(("a", "b", "d"), "d", [("a", "d"), ("b", "c", "d")])
+    assert not is_smallest(("b", "d"), "d", [("b",)]), "It may be red alone."
+    assert is_smallest(("b", "d"), "d", [("d",)])
+
+
+@given(size=st.integers(2, 6), data=st.data())
+def test_what_bisection_names_is_shown_to_be_the_smallest_set_by_its_own_runs(size, data):
+    members = list("abcdef")[:size]
+    group = sorted(data.draw(st.sets(st.sampled_from(members), min_size=2)))
+    alone = members if data.draw(st.booleans()) else []
+    answer, asked = search(members, lambda chosen: not set(group) <= chosen, alone=alone)
+    greens = [each for each in asked if not set(group) <= set(each)]
+    assert is_smallest((*answer.partners, answer.member), answer.member, [*greens, *((each,) for each in alone)])

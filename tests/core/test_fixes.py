@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.core.gate.fixes import as_reported, cases_of, file_of, judge_fix
+from interlock.core.gate.fixes import Work, as_reported, cases_of, file_of, judge_fix
 from interlock.core.job.evidence import CaseState, CheckRun, TestReport
 
 ID = "tests/test_a.py::test_x"
@@ -56,6 +56,69 @@ def test_a_test_that_fails_without_the_work_and_passes_with_it_is_a_fix() -> Non
     assert (verdict.state, verdict.rule) == ("passed", None)
     assert verdict.reruns == (before,)
     assert judge_fix((CASE,), GREEN, before).state == "passed"
+
+
+LONG = """=== FAILURES ===
+____________ test_other ____________
+tests/test_a.py:3: NameError
+_____________ test_x ______________
+
+    def test_x():
+>       go(2)
+
+tests/test_a.py:3:
+_ _ _ _ _ _ _ _ _
+
+    def go(a):
+>       {source}
+E       {said}
+
+{place}
+=== short test summary info ===
+FAILED tests/test_a.py::test_x - {said}
+"""
+SHORT = """=== FAILURES ===
+_____________ TestA.test_x[1-2] ______________
+tests/test_a.py:3: in test_x
+    go(2)
+{place}
+    {source}
+E   {said}
+=== short test summary info ===
+FAILED tests/test_a.py::TestA::test_x[1-2] - {said}
+"""
+NAME, MODULE = "NameError: name 'aa' is not defined", "ModuleNotFoundError: No module named 'calc.fix'"
+PART = "ImportError: cannot import name 'fix' from 'calc' (/x/calc/__init__.py)"
+WORK = Work(
+    files=("src/calc/nb.py", "tests/test_a.py", "tests/helping.py"), written=("src/calc/fix.py", "tests/test_a.py")
+)
+
+
+@pytest.mark.parametrize("shape", [LONG, SHORT])
+@pytest.mark.parametrize(
+    ("said_", "place", "is_fix"),
+    [
+        (NAME, "src/calc/nb.py:2: NameError", True),
+        (NAME, "calc/nb.py:2: in go", True),
+        ("ModuleNotFoundError: No module named 'zz'", "src/calc/nb.py:1: ModuleNotFoundError", True),
+        ("ModuleNotFoundError: No module named 'zz'", "src/calc/nb.py:1: in go\n/usr/lib/importlib/x.py:9: in y", True),
+        (NAME, "tests/test_a.py:3: NameError", False),
+        (NAME, "tests/helping.py:3: in go", False),
+        (NAME, "/usr/lib/python3/ast.py:3: in go", False),
+        (MODULE, "tests/test_a.py:4: ModuleNotFoundError", True),
+        (PART, "tests/test_a.py:4: ImportError", True),
+        ("ModuleNotFoundError: No module named 'other'", "tests/test_a.py:4: ModuleNotFoundError", False),
+        ("ModuleNotFoundError: No module named 'x'", "tests/test_a.py:4: ModuleNotFoundError", False),
+        ("ModuleNotFoundError: No module named 'tests.helping'", "tests/test_a.py:4: ModuleNotFoundError", False),
+        ("ImportError: cannot import name 'zz' from 'json'", "tests/test_a.py:4: ImportError", False),
+    ],
+)
+def test_what_is_missing_is_the_fault_where_the_product_misses_it(
+    shape: str, said_: str, place: str, is_fix: bool
+) -> None:
+    tail = shape.format(source="aa", said=said_, place=place)
+    assert (judge_fix((ID,), GREEN, of("failed", tail), WORK).state == "passed") == is_fix
+    assert judge_fix((ID,), GREEN, of("failed", tail)).state == "refused", "Nothing tells whose file that is."
 
 
 def test_one_of_several_that_is_no_fix_refuses() -> None:

@@ -57,24 +57,37 @@ ALL = ("pytest -q", "./check.sh", "make test", "npm test", "python ci/gate.py", 
 
 
 def touched(
-    after: dict[str, str | None], *, commands: tuple[str, ...] = ALL, owned: tuple[str, ...] = ("**",)
+    after: dict[str, str | None],
+    *,
+    commands: tuple[str, ...] = ALL,
+    owned: tuple[str, ...] = ("**",),
+    base: dict[str, str] = BASE,
+    told: bool = False,
 ) -> dict[str, str]:
-    """Path → what is said of it, for work that leaves these files so (None: gone)."""
+    """Path → what is said of it, for work that leaves these files so (None: gone); ``told``: the base's files are known."""
 
     def both(path: str) -> tuple[bytes | None, bytes | None]:
-        old, new = BASE.get(path), after.get(path, BASE.get(path))
+        old, new = base.get(path), after.get(path, base.get(path))
         return (old.encode() if old is not None else None), (new.encode() if new is not None else None)
 
     changes = [
         Change(
             path=path,
-            status="D" if text is None else "M" if path in BASE else "A",
-            old_mode=0o100644 if path in BASE else 0,
+            status="D" if text is None else "M" if path in base else "A",
+            old_mode=0o100644 if path in base else 0,
             new_mode=0 if text is None else 0o100644,
         )
         for path, text in after.items()
     ]
-    return {each.path: each.what for each in touched_judges(commands, changes, both, owned)}
+    found = touched_judges(
+        commands,
+        changes,
+        both,
+        owned,
+        files=(lambda: tuple(base)) if told else None,
+        read_many=lambda paths: [both(path)[0] for path in paths],
+    )
+    return {each.path: each.what for each in found}
 
 
 def swapped(path: str, old: str, new: str) -> dict[str, str | None]:

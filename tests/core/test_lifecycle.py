@@ -39,6 +39,7 @@ LEGAL: dict[str, tuple[str, str]] = {
     "job.landed": ("ready", "landed"),
     "job.abandoned": ("admitted isolated running worked verified ready waiting", "abandoned"),
     "job.reverted": ("landed", "reverted"),
+    "job.restored": ("reverted", "landed"),
     "job.note": (" ".join(State), ""),
 }
 
@@ -72,11 +73,14 @@ def test_an_unknown_kind_is_refused(kind: str) -> None:
         apply(job_in(State.READY), event("j-a", kind))
 
 
+BACK = {("job.reverted", State.LANDED), ("job.restored", State.REVERTED)}
+
+
 @pytest.mark.parametrize("state", sorted(FINAL))
 def test_nothing_but_a_note_follows_an_end_and_a_revert_what_landed(state: State) -> None:
     job = job_in(state)
     for kind in TRANSITIONS:
-        if kind != "job.note" and (kind, state) != ("job.reverted", State.LANDED):
+        if kind != "job.note" and (kind, state) not in BACK:
             with pytest.raises(IllegalTransition):
                 apply(job, event(job.id, kind))
     assert apply(job, event(job.id, "job.note")).state is state

@@ -424,3 +424,17 @@ def test_the_agent_of_each_phase_is_asked_for_its_budget() -> None:
     policy = replace(POLICY, classes=(*others, tests), routes=routes, models=(CLAUDE,), agent=AgentChoice(use="claude"))
     (found,) = warnings(replace(READY, budget=Budget(tokens=5)), {}, policy, file="x.yaml", base_files=FILES)
     assert "codex" in found.what
+
+
+def test_a_script_that_judges_and_is_owned_by_its_exact_path_warns_and_a_test_does_not() -> None:
+    files = (*FILES, "check.sh", "tests/test_a.py")
+    judged = replace(READY, checks=(Check(run="./check.sh"), Check(run="pytest tests/test_a.py")))
+
+    def told(*owned: str) -> list[str]:
+        card = replace(judged, owned_paths=(*READY.owned_paths, *owned))
+        return [each.what for each in warnings(card, {}, POLICY, file="x", base_files=files) if each.kind == "own-gate"]
+
+    assert told("check.sh", "tests/test_a.py") == [
+        "check.sh is what the check runs, and the card owns it by its exact path."
+    ]
+    assert told("*.sh") == []

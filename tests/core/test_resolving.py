@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from interlock.core.merge.resolving import Intent, Resolution, Settled, faults, judge_proof, read_resolution
+from interlock.core.merge.resolving import (
+    Intent,
+    Resolution,
+    Settled,
+    faults,
+    judge_proof,
+    others_tests,
+    read_resolution,
+)
 
 ONE = Intent(slug="tax", texts=("goal: Prices are shown\n  with tax.", "# Plan\nEvery price is gross."))
 OTHER = Intent(slug="round", texts=("goal: Prices are rounded to five cents.",))
@@ -95,3 +103,17 @@ def test_the_test_must_fail_on_each_side_alone_and_pass_with_both() -> None:
 def test_a_test_that_is_not_there_on_one_side_has_failed_there() -> None:
     """Its file is put there; that it cannot even be collected without the other change is the failure that is wanted."""
     assert judge_proof("t", alone={"tax": None, "round": "failed"}, combined="passed") == ()
+
+
+def test_a_test_of_what_only_the_resolution_brings_is_refused() -> None:
+    sides = {"tax": "failed", "round": None}
+    held = judge_proof("t", alone=sides, combined="passed", without={"tax": "failed", "round": None})
+    assert held == ()
+    (told,) = judge_proof("t", alone=sides, combined="passed", without={"tax": "passed", "round": "error"})
+    assert "without the work of tax" in told
+
+
+def test_the_other_sides_tests_are_not_the_resolutions_to_change() -> None:
+    assert others_tests("tax", ["shop/a.py", "tests/test_both.py"], ["tests/test_tax.py"]) == ()
+    (told,) = others_tests("tax", ["tests/test_tax.py"], ["tests/test_tax.py"])
+    assert "tests/test_tax.py" in told

@@ -199,7 +199,7 @@ def test_a_cancelled_run_says_nothing_and_the_next_one_of_its_set_is_another_one
 
 
 def test_a_train_goes_on_counting_flakes_where_the_one_before_it_stopped() -> None:
-    shape = {"base": "b1", "members": [], "earlier": [60, 3]}
+    shape: dict[str, Any] = {"base": "b1", "members": [], "earlier": [60, 3]}
     assert fold_train([of("opened", **shape)]).seen == (60, 3)
     assert fold_train([of("opened", **shape | {"earlier": [1200, 30]})]).seen == (600, 15)
     assert train(opened("a")).seen == (0, 0)

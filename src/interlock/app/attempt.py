@@ -158,6 +158,8 @@ def _commit(ports: Ports, job: Job, number: int) -> Work:
     body = ""
     if job.reverts:
         trailers["Interlock-Reverts"] = f"{job.reverts['slug']}@{job.reverts['commit'][:12]}"
+        if "restores" in job.reverts:
+            trailers["Interlock-Restores"] = f"{job.reverts['restores']}@{job.reverts['commit'][:12]}"
         body = f"This reverts commit {job.reverts['commit']}.\n\n"
     message = f"{card.subject}\n\n{body}" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
     return ports.repo.commit_work(

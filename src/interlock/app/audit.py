@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from interlock.app.clones import jobs_elsewhere, whose_files
 from interlock.core.job.audit import (
     Checkpoint,
     Finding,
     Landed,
     Walk,
+    before_signing,
     look_at_checkpoint,
     look_at_jobs,
     look_at_landings,
@@ -27,6 +29,7 @@ from interlock.ports import LandingRow, Ports, Signer
 
 _AT_ONCE: Final = 2000
 _CHUNK: Final = 1 << 20
+_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +73,23 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     keys = trusted or tuple(walk.keys.values())
     landed = [row for row in landings if job is None or row.job == job.id]
     chosen = _chosen(rows, job, landed)
-    found += look_at_rows(walk, rows if job is None else chosen, said, _opener(ports.signer, keys))
+    old = before_signing(walk, rows)
+    notes += unsigned_note(old)
+    of_now = [row for row in (rows if job is None else chosen) if row.number not in old]
+    found += look_at_rows(walk, of_now, said, _opener(ports.signer, keys))
     found += look_at_jobs(walk, ports.store.jobs(open_only=False))
     if job is not None:
         found = [each for each in found if _concerns(each, job, chosen)]
-    files = _Files(ports, rows, said)
+    theirs = jobs_elsewhere(ports, walk.jobs.values())
+    files = _Files(ports, rows, said, theirs)
     for row in chosen:
+        if row.number in old:
+            continue
         of = walk.jobs.get(row.subject)
         found += _complete(row, said[row.number], carded=of is None or not of.reverts)
         found += files.look_at(row, said[row.number])
-    found += _repository(ports, walk, landed, said)
+    found += _repository(ports, walk, [row for row in landed if not _is_unseen(ports, row, theirs)], said)
+    notes += _elsewhere(files.elsewhere, [row for row in landed if _is_unseen(ports, row, theirs)])
     if job is None:
         lost, foreign = _trailers(ports, walk)
         found += lost
@@ -124,12 +134,20 @@ def look_at_history(
         found += look_at_checkpoint(walk, kept, evidence=last, landings=len(landings))
     elif kept is not None:
         found.append(kept)
-    elif landings:
-        what = "No checkpoint is kept in the mirror, so an end that was cut off would not show. The next landing makes one."
+    elif landings or walk.cited:
+        what = "No checkpoint is kept in the mirror, so an end that was cut off would not show. The next evidence makes one."
         found.append(Finding(state="missing", rule="evidence-unsigned", where="checkpoint", what=what))
     if not trusted and walk.keys:
         notes.append("The keys are those that the history names itself; --keys FILE says which ones you trust.")
     return walk, found, notes
+
+
+def unsigned_note(old: Collection[int]) -> list[str]:
+    """A note on rows that an earlier version wrote; none where there are none."""
+    if not old:
+        return []
+    rows = "1 row of evidence was" if len(old) == 1 else f"{len(old)} rows of evidence were"
+    return [f"{rows} written before evidence was signed and prove nothing: {', '.join(map(str, sorted(old)[:20]))}."]
 
 
 def _opener(signer: Signer, keys: Sequence[str]) -> Any:
@@ -137,7 +155,8 @@ def _opener(signer: Signer, keys: Sequence[str]) -> Any:
 
 
 def _landed(row: LandingRow) -> Landed:
-    return Landed(job=row.job, slug=row.slug, commit=row.commit, tree=row.tree, evidence=row.evidence)
+    names = ("job", "slug", "commit", "tree", "tested_tree", "evidence", "train")
+    return Landed(**{name: getattr(row, name) for name in names})
 
 
 def _job(ports: Ports, name: str | None) -> Job | None:
@@ -186,12 +205,36 @@ def _complete(row: Filed, said: Evidence, *, carded: bool) -> Iterator[Finding]:
         yield Finding(state="missing", rule="stale-evidence", where=f"evidence {row.number}", what=what)
 
 
-class _Files:
-    """Logs and reports where the records have them; ``count`` is how many were looked at."""
+def _is_unseen(ports: Ports, row: LandingRow, theirs: Collection[str]) -> bool:
+    """Whether another clone landed a change and this one has not fetched since."""
+    if row.job not in theirs:
+        return False
+    try:
+        return not ports.repo.tree_of(row.commit)
+    except InterlockError:
+        return True
 
-    def __init__(self, ports: Ports, rows: Sequence[Filed], said: dict[int, Evidence]) -> None:
+
+def _elsewhere(files: Sequence[str], landed: Sequence[LandingRow]) -> list[str]:
+    """Notes on what only another clone of this store can look at."""
+    notes = []
+    if files:
+        more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+        notes.append(f"Another clone keeps these files, so they were not looked at: {', '.join(files[:_SHOWN])}{more}.")
+    if landed:
+        slugs = ", ".join(row.slug for row in landed)
+        notes.append(f"Another clone landed {slugs}, which is not fetched here: interlock run fetches.")
+    return notes
+
+
+class _Files:
+    """Logs and reports where the records have them; ``count`` is how many were looked at, ``elsewhere`` what another clone has."""
+
+    def __init__(self, ports: Ports, rows: Sequence[Filed], said: dict[int, Evidence], theirs: Collection[str]) -> None:
         self._ports = ports
+        self._theirs = theirs
         self.count = 0
+        self.elsewhere: list[str] = []
         # A run that was taken over from another task left its files there.
         self._first = {
             (verdict.run.log, verdict.run.log_digest): row.subject
@@ -208,23 +251,36 @@ class _Files:
                 what = f"Evidence {row.number} of {row.subject} keeps no digest of the log of '{run.run}'."
                 yield Finding(state="missing", rule="artifact", where=f"evidence {row.number}", what=what)
                 continue
+            of = run.owner or taken
             for name, digest in _kept(run):
-                yield from self._look(row, folder / name, digest)
+                if whose_files(of.replace("train-", "train:"), self._theirs) and not _is_here(folder, name):
+                    self.elsewhere.append(f"{of.replace(':', '-')}/{name}")
+                elif folder is None:
+                    yield self._gone(row, f"{(run.owner or taken).replace(':', '-')}/{name}")
+                else:
+                    yield from self._look(row, folder / name, digest)
+
+    def _gone(self, row: Filed, path: str) -> Finding:
+        what = f"{path}, which evidence {row.number} of {row.subject} rests on, is not there any more."
+        return Finding(state="missing", rule="artifact", where=path, what=what)
 
     def _look(self, row: Filed, path: Path, digest: str) -> Iterator[Finding]:
         self.count += 1
         found = _digest(path)
         if found is None:
-            what = f"{path}, which evidence {row.number} of {row.subject} rests on, is not there any more."
-            yield Finding(state="missing", rule="artifact", where=str(path), what=what)
+            yield self._gone(row, str(path))
         elif found != digest:
             what = f"{path} is not what evidence {row.number} of {row.subject} was given by."
             yield Finding(state="wrong", rule="evidence-edited", where=str(path), what=what)
 
-    def _folder(self, subject: str) -> Path:
+    def _folder(self, subject: str) -> Path | None:
         name = subject.replace(":", "-")
         known = self._ports.records.names(name)
-        return self._ports.records.job(name) if name in known else Path(name)
+        return self._ports.records.job(name) if name in known else None
+
+
+def _is_here(folder: Path | None, name: str) -> bool:
+    return folder is not None and (folder / name).exists()
 
 
 def _kept(run: CheckRun) -> Iterator[tuple[str, str]]:

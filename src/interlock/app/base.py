@@ -70,8 +70,11 @@ def last_view(ports: Ports) -> View:
 
 
 def landed_slugs(ports: Ports, view: View) -> frozenset[str]:
-    """Slugs that have landed, by this store or, as the default branch's history says, by anybody's."""
-    return ports.store.landed_slugs() | ports.repo.landed_slugs(view.base.oid)
+    """Slugs whose work is on the default branch, as its own history says, whoever landed them.
+
+    What this store landed and somebody took back or off the branch since is not among them.
+    """
+    return ports.repo.landed_slugs(view.base.oid)
 
 
 def view_of(ports: Ports, base: Base) -> View:

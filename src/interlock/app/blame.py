@@ -10,6 +10,7 @@ from interlock.app.leaving import leave, make_wait
 from interlock.app.naming import words_of
 from interlock.app.together import check_together
 from interlock.core.job.evidence import Verdict
+from interlock.core.merge.minimal import is_smallest
 from interlock.core.merge.queue import Out, next_window
 from interlock.core.merge.train import Member, TrainState
 from interlock.ports import Merged, Ports
@@ -19,12 +20,18 @@ def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[s
     """Why a member leaves, as data that stays true when what it is red with has landed and the base is another one.
 
     Of one that is red alone, ``landed`` are those that it is red with although they landed before: it is green without them.
+    ``exact`` says that it was seen red with the partners and nobody else, and green with all but any one of them; else it is red
+    with some among those of ``seen``.
     """
     alone = move.rule != "text-conflict" and not move.partners
     reds = [run for run in train.ran if run.members == move.seen and not run.green]
     pairs = [pair for pair in train.suspects if {pair["a"], pair["b"]} == {move.member, *move.partners}]
+    greens = [run.members for run in train.ran if run.green]
+    apart = {*move.partners, move.member} == {*move.seen} and not move.under
     return {
         "job": move.member,
+        "seen": [other for other in (*move.under, *move.seen) if other != move.member],
+        "exact": apart and is_smallest(move.seen, move.member, [*greens, *((job,) for job in train.alone)]),
         "partners": list(move.partners),
         "rule": move.rule,
         "landed": landed_partners(ports, view, train, move.member) if alone else [],
@@ -90,11 +97,8 @@ def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) ->
 def _guilty(ports: Ports, train: TrainState, member: Member, why: Mapping[str, Any], names: list[str]) -> None:
     """Make the guilty member wait, with those it is red together with by name (none: red alone)."""
     bad = _red(ports, train, why)
-    what = (
-        f"{'Green alone, red' if why['green_alone'] or why['landed'] or len(names) == 1 else 'Red'} together with {', '.join(names)}, which {'land' if len(names) > 1 else 'lands'} first."
-        if names
-        else "The full suite fails with this change alone."
-    )
+    exact = len(names) == 1 if why["landed"] else bool(why.get("exact"))
+    what = _with_whom(ports, why, names, exact=exact)
     pairs = [_by_slug(ports, pair) for pair in why["suspects"]]
     told = [f"{words_of(pair)}." for pair in pairs]
     failed = [f"{bad.run.run}: {bad.what}"] if bad else []
@@ -106,10 +110,28 @@ def _guilty(ports: Ports, train: TrainState, member: Member, why: Mapping[str, A
         " ".join([what, *told, *often, *failed]),
         "Retry: the tree is brought onto the default branch with the partner in it; or abandon the job.",
         partners=names,
+        exact=exact,
         suspects=pairs,
         tail=bad.run.tail if bad else "",
         check=bad.as_json() if bad else None,
     )
+
+
+def _with_whom(ports: Ports, why: Mapping[str, Any], names: list[str], *, exact: bool) -> str:
+    """What was seen, and no more: the smallest set where runs show that it is, else among whom the partners are."""
+    if not names:
+        return "The full suite fails with this change alone."
+    alone = why["green_alone"] or why["landed"] or (exact and len(names) == 1)
+    many = len(names) > 1
+    what = f"{'Green alone, red' if alone else 'Red'} together with {', '.join(names)}, which {'land' if many else 'lands'} first."
+    if exact:
+        return what
+    if many:
+        return f"{what} It breaks with one or more among these; which of them, no run shows."
+    seen = [_slug(ports, job) for job in why.get("seen", ())]
+    if len(seen) > 1:
+        return f"{what} That it is this one is predicted; it was seen red with {', '.join(seen)}."
+    return what if alone else f"{what} Whether it is red alone as well, no run shows."
 
 
 def _by_slug(ports: Ports, pair: Mapping[str, Any]) -> dict[str, Any]:

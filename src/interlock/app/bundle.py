@@ -3,20 +3,78 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.app.audit import Audit, look_at_history
-from interlock.core.job.audit import look_at_rows
+from interlock.app.audit import Audit, look_at_history, unsigned_note
+from interlock.core.job.audit import Finding, before_signing, look_at_rows
 from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import Event
 from interlock.core.problems import Misuse
 from interlock.ports import LandingRow, Ports, Signer
 
 FORMAT: Final = "interlock-history/1"
+_NO_CHECKPOINT: Final = "The file holds no checkpoint, so an end that was cut off, or all of it, would not show."
+_END_OF_TIME: Final = 1e11
+"""A time in seconds that no history reaches, and that a date can still be made of."""
+
 _EVENT: Final = ("seq", "at", "subject", "step", "kind", "attempt", "actor", "data")
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _text_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and value.isascii())
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+
+
+def _time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _END_OF_TIME
+
+
+def _mapping(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+_FIELDS: Final[dict[str, dict[str, Callable[[object], bool]]]] = {
+    "event": {
+        "seq": _whole,
+        "at": _time,
+        "subject": _text,
+        "step": _text,
+        "kind": _text,
+        "attempt": _whole,
+        "actor": _text,
+        "data": _mapping,
+        "digest": _text_or_none,
+    },
+    "evidence": {
+        "number": _whole,
+        "at": _time,
+        "subject": _text,
+        "commit": _text,
+        "tree": _text,
+        "doc": _mapping,
+        "envelope": _text_or_none,
+    },
+    "landing": {
+        "job": _text,
+        "slug": _text,
+        "train": _whole,
+        "commit": _text,
+        "tree": _text,
+        "tested_tree": _text,
+        "evidence": _whole,
+        "at": _time,
+    },
+}
 
 
 def export(ports: Ports, file: Path) -> dict[str, Any]:
@@ -51,26 +109,45 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
         shape = json.loads(file.read_bytes())
         if shape["format"] != FORMAT:
             raise Misuse(f"{file} is of the format {shape['format']!r}.", hint=f"This version reads {FORMAT}.")
-        links = [_link(each) for each in shape["events"]]
-        rows = [Filed(**each) for each in shape["evidence"]]
-        landings = [LandingRow(**each) for each in shape["landings"]]
+        parts = {name: list(map(dict, shape[name])) for name in ("events", "evidence", "landings")}
         text = shape["checkpoint"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as fault:
         raise Misuse(
             f"{file} is no exported history: {fault}.", hint="interlock audit --export FILE writes one."
         ) from fault
+    odd: list[Finding] = []
+    links = [_link(each) for each in _readable("event", parts["events"], odd)]
+    rows = [Filed(**each) for each in _readable("evidence", parts["evidence"], odd)]
+    landings = [LandingRow(**each) for each in _readable("landing", parts["landings"], odd)]
     walk, found, notes = look_at_history(signer, links, rows, landings, text, trusted=trusted)
     keys = trusted or tuple(walk.keys.values())
-    found += look_at_rows(walk, rows, None, lambda envelope: signer.open(envelope, keys))
+    old = before_signing(walk, rows)
+    found += look_at_rows(
+        walk, [row for row in rows if row.number not in old], None, lambda envelope: signer.open(envelope, keys)
+    )
+    notes += unsigned_note(old)
+    if not text and not any(each.where == "checkpoint" for each in found):
+        found.append(Finding(state="missing", rule="evidence-unsigned", where="checkpoint", what=_NO_CHECKPOINT))
     notes.append("Logs, reports and commits are not in a bundle; interlock audit looks at them where they are.")
     counts = {"events": walk.count, "evidence": len(rows), "landings": len(landings), "files": 0}
     return Audit(
         scope=str(file),
         counts=counts,
         keys=tuple(walk.keys),
-        findings=tuple(dict.fromkeys(found)),
+        findings=tuple(dict.fromkeys((*odd, *found))),
         notes=tuple(notes),
     )
+
+
+def _readable(kind: str, shapes: Iterable[dict[str, Any]], odd: list[Finding]) -> Iterator[dict[str, Any]]:
+    """Rows that have each of their fields, and of its kind; of each other one a finding."""
+    for place, shape in enumerate(shapes, 1):
+        wrong = [name for name, fits in _FIELDS[kind].items() if name not in shape or not fits(shape[name])]
+        if not wrong:
+            yield {name: shape[name] for name in _FIELDS[kind]}
+            continue
+        what = f"The {kind} in place {place} is not what was exported: {', '.join(wrong)} cannot be read."
+        odd.append(Finding(state="wrong", rule="evidence-edited", where=f"{kind} {place}", what=what))
 
 
 def _link(shape: Mapping[str, Any]) -> Linked:

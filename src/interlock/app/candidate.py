@@ -183,7 +183,9 @@ def _trailers(ports: Ports, member: Member) -> list[str]:
     job = ports.store.job(member.job)
     rows = ports.store.evidence(job.id, commit=member.head)
     proof = [f"Interlock-Evidence: {job.slug} {rows[-1][0]}"] if rows else []
-    reverts = [f"Interlock-Reverts: {job.reverts['slug']}@{job.reverts['commit'][:12]}"] if job.reverts else []
+    back = {"Reverts": "slug", "Restores": "restores"}
+    told = job.reverts or {}
+    reverts = [f"Interlock-{word}: {told[key]}@{told['commit'][:12]}" for word, key in back.items() if key in told]
     return [f"Interlock-Job: {job.id}", f"Interlock-Card: {job.slug}@{job.card_oid[:12]}", *reverts, *proof]
 
 

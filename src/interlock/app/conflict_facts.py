@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +23,17 @@ PAIRS: Final = 2000
 """So many pairs are looked at unless all are asked for: the tier's cost grows with their square."""
 NOTHING: Final = FileFacts(language="other")
 _UNREAD: Final = 5
+# What people read and what machines show: two changes of it cannot break each other.  All else counts as code.
+_PROSE: Final = re.compile(
+    r"md|markdown|mdx|rst|adoc|asciidoc|txt|text|org|tex|bib|log|csv|tsv|pdf|docx?|odt|ods|xlsx?|pptx?|pot?|png|jpe?g|gif|webp|avif|bmp|ico"
+    r"|svg|mp3|mp4|wav|ogg|webm|mov|ttf|otf|woff2?|eot|zip|t?gz|tar|xz|bz2|7z|lock|sum|diff|patch|snap",
+    re.IGNORECASE,
+)
+_PROSE_NAMES: Final = re.compile(
+    r"licen[sc]e|copying|notice|authors|contributors|maintainers|codeowners|readme|changelog|changes|news|todo|version"
+    r"|\.(git(ignore|attributes|keep|modules)|keep|mailmap|editorconfig|dockerignore|npmignore)",
+    re.IGNORECASE,
+)
 Named = tuple[str, str]
 
 
@@ -86,6 +99,43 @@ def facts_tier(pot: Melting, reader: FactsReader, looked: Looked) -> tuple[list[
     skipped += _faults(sides.values())
     alarms = {pair: found for pair in pairs if (found := candidates(*_sides(facts, looked, pair, sides, changes)))}
     return _confirm(facts, looked, alarms), skipped
+
+
+def unread_code(reader: FactsReader, looked: Looked) -> dict[str, tuple[str, ...]]:
+    """The files of each change that are code, by their names, and that no reader reads."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, head in looked.heads.items():
+        changes = _regular(looked.matrix.changes.get(head, ()))
+        paths = tuple(change.path for change in changes if _kind_of(change.path) and not reader.looks_at(change.path))
+        if paths:
+            found[name] = paths
+    return found
+
+
+def text_only(looked: Looked, covered: Collection[Named]) -> list[Skipped]:
+    """The pairs whose both sides touch code that nothing reads and no checker covered: text is all that was looked at."""
+    pairs = looked.free if looked.whole else looked.free[:PAIRS]
+    bare = tuple(pair for pair in pairs if looked.unread.keys() >= set(pair) and pair not in covered)
+    if not bare:
+        return []
+    names = dict.fromkeys(name for pair in bare for name in pair)
+    kinds = [
+        kind for kind, _ in Counter(_kind_of(path) for name in names for path in looked.unread[name]).most_common()
+    ]
+    shown = ", ".join(kinds[:_UNREAD]) + (f" and {len(kinds) - _UNREAD} more" if len(kinds) > _UNREAD else "")
+    count = "1 pair was" if len(bare) == 1 else f"{len(bare)} pairs were"
+    return [
+        Skipped(tier="facts", why=f"Nothing reads {shown}: {count} looked at as text only.", pairs=bare, limit=True)
+    ]
+
+
+def _kind_of(path: str) -> str:
+    """What code is called by its name: its suffix, or the whole name where it has none; empty for what is no code."""
+    name = path.rpartition("/")[2]
+    stem, dot, suffix = name.rpartition(".")
+    if _PROSE_NAMES.fullmatch(name) or (stem and _PROSE.fullmatch(suffix)):
+        return ""
+    return f"{dot}{suffix}" if stem else name
 
 
 def _regular(changes: Sequence[Change]) -> tuple[Change, ...]:

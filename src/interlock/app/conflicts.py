@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from interlock.app.conflict_facts import facts_tier
+from interlock.app.conflict_facts import facts_tier, text_only, unread_code
 from interlock.core.contract.overlap import Claim, overlap_table
 from interlock.core.merge.conflicts import Pair, Place, Prediction, Skipped, Tier
 from interlock.core.merge.landing_order import landing_order, stands_before
@@ -50,7 +50,8 @@ class Open:
 class Looked:
     """What the dearer tiers get: the changes by name, their commits, and pairs that merge as text, the older first.
 
-    ``flagged`` are those that share a file or were found by a cheaper tier; with ``whole`` no tier stops at its limit.
+    ``flagged`` are those that share a file or were found by a cheaper tier; with ``whole`` no tier stops at its limit.  ``unread``
+    are the files of changes that are code and that no reader of facts reads.
     """
 
     heads: Mapping[str, str]
@@ -58,9 +59,19 @@ class Looked:
     free: tuple[Named, ...]
     flagged: tuple[Named, ...] = ()
     whole: bool = False
+    unread: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-Diagnose = Callable[[Melting, Looked], tuple[list[Pair], list[Skipped]]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosed:
+    """What checkers found, what they could not look at, and the pairs whose ``unread`` files they did look at."""
+
+    pairs: Sequence[Pair] = ()
+    skipped: Sequence[Skipped] = ()
+    covered: frozenset[Named] = frozenset()
+
+
+Diagnose = Callable[[Melting, Looked], Diagnosed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +112,14 @@ def predict(reader: Reader, asked: Asked) -> Prediction:
             if asked.facts is None:
                 skipped.append(Skipped(tier="facts", why=asked.without.get("facts", "No reader of facts is here.")))
             else:
+                looked = replace(looked, unread=unread_code(asked.facts, looked))
                 found, missed = facts_tier(pot, asked.facts, looked)
                 pairs += found
                 skipped += missed
         with _timed(cost, "diagnostics"):
-            found, missed = _diagnosed(pot, asked, looked, pairs)
-            pairs += found
-            skipped += missed
+            diagnosed = _diagnosed(pot, asked, looked, pairs)
+            pairs += diagnosed.pairs
+            skipped += [*text_only(looked, diagnosed.covered), *diagnosed.skipped]
     pairs.sort(
         key=lambda pair: (rank.get(pair.a, 0), rank.get(pair.b, 0), pair.tier != "text", pair.path, pair.line or 0)
     )
@@ -230,13 +242,14 @@ def _base_pair(name: str, base: str, clash: Clash) -> Pair:
 
 
 def _text_pair(one: str, other: str, clash: Clash, rank: Mapping[str, int]) -> Pair:
-    spots = clash.lines
+    spots, paths = clash.lines, clash.paths or (clash.path, clash.path)
     if not stands_before(one, other, rank):
         one, other = other, one
         spots = (spots[1], spots[0]) if spots else None
+        paths = (paths[1], paths[0])
     places = tuple(
-        Place(change=name, path=clash.path, line=spot.line if spot else None, text=spot.text if spot else "")
-        for name, spot in zip((one, other), spots or (None, None), strict=True)
+        Place(change=name, path=path, line=spot.line if spot else None, text=spot.text if spot else "")
+        for name, path, spot in zip((one, other), paths, spots or (None, None), strict=True)
     )
     return Pair(
         a=one,
@@ -289,10 +302,10 @@ def _free(
     )
 
 
-def _diagnosed(pot: Melting, asked: Asked, looked: Looked, pairs: Sequence[Pair]) -> tuple[list[Pair], list[Skipped]]:
+def _diagnosed(pot: Melting, asked: Asked, looked: Looked, pairs: Sequence[Pair]) -> Diagnosed:
     if asked.diagnose is None:
         why = asked.without.get("diagnostics", "")
-        return [], [Skipped(tier="diagnostics", why=why)] if why else []
+        return Diagnosed(skipped=[Skipped(tier="diagnostics", why=why)] if why else [])
     touched = {frozenset((pair.a, pair.b)) for pair in pairs}
     flagged = [pair for pair in looked.free if frozenset(pair) in touched or _share(looked, pair) or asked.whole]
     return asked.diagnose(pot, replace(looked, flagged=tuple(flagged)))

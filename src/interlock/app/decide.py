@@ -18,6 +18,7 @@ from interlock.app.isolate import environment_of, isolation, place_of, write_env
 from interlock.app.leaving import without_departed
 from interlock.app.raise_to import detail_of
 from interlock.app.rebase import onto_default_branch
+from interlock.app.sign_off import let_go
 from interlock.app.verify import take_over_card
 from interlock.core.agent.gateway import reached_from
 from interlock.core.contract.card import Card
@@ -240,6 +241,7 @@ def abandon(ports: Ports, slug: str, actor: str, reason: str) -> Job:
     """Close a job without landing it; a train that waits for sign-offs goes on without it.  Raises Refused while its agent runs."""
     job = find_open(ports, slug)
     refuse_alive(ports, job)
+    let_go(ports, job.id)
     if job.attempt:
         ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
         ports.agents.forget(ports.records.attempt(job.id, job.attempt))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from interlock.app.base import POLICY_FILE
+from interlock.app.conflicts import Diagnosed
 from interlock.app.isolate import INHERIT
 from interlock.app.rooms import Wanted, checking
 from interlock.app.scope import read_policy
@@ -19,7 +20,7 @@ from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Diagnostics, Policy
 from interlock.core.merge.conflicts import Pair, Place, Skipped
 from interlock.core.merge.differential import Diagnostic, only_together
-from interlock.core.problems import BadInput, InterlockError
+from interlock.core.problems import BadInput, InterlockError, Problem
 from interlock.core.sandbox import AT
 from interlock.ports import ContractFiles, Melting, Ports, Reader, TextConflict
 
@@ -46,13 +47,19 @@ def diagnoser(reader: Reader, files: ContractFiles, base: Against, ports: Ports 
     try:
         policy = read_policy(files, reader.read_many([(base.oid, POLICY_FILE)])[0])
     except BadInput as fault:
-        return None, f"{POLICY_FILE} on {base.ref} cannot be read: {fault.message}"
+        return None, f"{POLICY_FILE} on {base.ref} cannot be read. {' '.join(map(_problem, fault.problems))}"
     if not policy.diagnostics:
         return None, ""
     if ports is None:
         names = ", ".join(each.name for each in policy.diagnostics)
         return None, f"{names}: checkers run behind the walls of a set-up repository; run interlock doctor here once."
     return Bench(ports=ports, policy=policy, base=base.oid).look, ""
+
+
+def _problem(problem: Problem) -> str:
+    """A problem of the policy with its place, as a check of cards tells it, in one line."""
+    place = f"{problem.where}: " if problem.where else ""
+    return f"{place}{problem.what} [{problem.kind}] {problem.why} {problem.fix}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +71,7 @@ class Bench:
     base: str
     known: dict[tuple[str, str], tuple[Diagnostic, ...] | Failed] = field(default_factory=dict)
 
-    def look(self, pot: Melting, looked: Looked) -> tuple[list[Pair], list[Skipped]]:
+    def look(self, pot: Melting, looked: Looked) -> Diagnosed:
         """What only both sides of a flagged pair together show; a checker that cannot tell is skipped, never clear."""
         del pot  # checkers need a tree of files, which the mirror's own merge gives
         found: list[Pair] = []
@@ -73,16 +80,34 @@ class Bench:
         if len(pairs) < len(looked.flagged):
             why = f"Only {len(pairs)} of {len(looked.flagged)} pairs that share something were looked at; --all looks at all."
             skipped.append(Skipped(tier="diagnostics", why=why, pairs=looked.flagged[len(pairs) :]))
+        skipped += self._apart(looked)
+        covered: set[Named] = set()
         for checker in self.policy.diagnostics:
             for pair in pairs:
                 if not _concerns(checker, looked, pair):
                     continue
                 try:
                     found += self._pair(checker, looked, pair)
+                    if _covers(checker, looked, pair):
+                        covered.add(pair)
                 except (Failed, InterlockError, OSError) as fault:
                     why = f"{checker.name}: {str(fault).rstrip('.')}."
                     skipped.append(Skipped(tier="diagnostics", why=why, pairs=(pair,)))
-        return found, _gathered(skipped)
+        return Diagnosed(pairs=found, skipped=_gathered(skipped), covered=frozenset(covered))
+
+    def _apart(self, looked: Looked) -> list[Skipped]:
+        """The pairs that share nothing, on which no checker is run unless all are asked for."""
+        names = dict.fromkeys(name for pair in looked.free for name in pair)
+        concerned = {
+            name for name in names if any(_touches(each, _changed(looked, name)) for each in self.policy.diagnostics)
+        }
+        flagged = set(looked.flagged)
+        count = sum(1 for pair in looked.free if pair not in flagged and not concerned.isdisjoint(pair))
+        if not count:
+            return []
+        many = "1 pair that shares" if count == 1 else f"{count} pairs that share"
+        why = f"Checkers were not run on {many} no file; --all runs them."
+        return [Skipped(tier="diagnostics", why=why, limit=True)]
 
     def _pair(self, checker: Diagnostics, looked: Looked, pair: Named) -> list[Pair]:
         if uncommitted := [name for name in pair if name.endswith(" (uncommitted)")]:
@@ -143,8 +168,21 @@ def _last(tail: str) -> str:
 
 def _concerns(checker: Diagnostics, looked: Looked, pair: Named) -> bool:
     """Whether a side changes a path of the checker; one without paths is for all."""
+    return any(_touches(checker, _changed(looked, name)) for name in pair)
+
+
+def _covers(checker: Diagnostics, looked: Looked, pair: Named) -> bool:
+    """Whether a checker is for the files of both sides that nothing else reads."""
+    return all(_touches(checker, looked.unread.get(name, ())) for name in pair)
+
+
+def _changed(looked: Looked, name: str) -> list[str]:
+    return [change.path for change in looked.matrix.changes[looked.heads[name]]]
+
+
+def _touches(checker: Diagnostics, paths: Sequence[str]) -> bool:
+    """Whether one of the paths is the checker's; one without paths is for all."""
     patterns = [parse(each) for each in checker.paths]
-    paths = (change.path for name in pair for change in looked.matrix.changes[looked.heads[name]])
     return not patterns or any(decider(patterns, path) is not None for path in paths)
 
 
@@ -169,7 +207,8 @@ def _found(checker: Diagnostics, looked: Looked, pair: Named, finding: Diagnosti
 
 def _gathered(skipped: Sequence[Skipped]) -> list[Skipped]:
     """What was skipped for one reason, once, with all its pairs."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, Skipped] = {}
     for each in skipped:
-        found.setdefault(each.why, []).extend(each.pairs)
-    return [Skipped(tier="diagnostics", why=why, pairs=tuple(pairs)) for why, pairs in found.items()]
+        known = found.get(each.why)
+        found[each.why] = replace(known, pairs=(*known.pairs, *each.pairs)) if known else each
+    return list(found.values())

@@ -59,10 +59,12 @@ def dispatch(ports: Ports, slugs: tuple[str, ...], actor: str, *, adopt: str | N
     A refused card does not keep the others from starting; what concerns all of them is told for each.
     """
     try:
+        before = ports.store.landed_slugs()  # before the fetch: what lands meanwhile does not look as if it were gone
         view = _rules_of_dispatch(ports)
+        gone = before - landed_slugs(ports, view)
     except InterlockError as fault:
         return tuple(Dispatched(slug=slug, refusal=_as_refusal(fault)) for slug in slugs)
-    return tuple(_dispatch_one(ports, view, slug, actor, adopt) for slug in slugs)
+    return tuple(_dispatch_one(ports, view, slug, actor, adopt, gone) for slug in slugs)
 
 
 def _rules_of_dispatch(ports: Ports) -> View:
@@ -105,12 +107,14 @@ def given_up(ports: Ports, commit: str) -> tuple[str, ...]:
     return tuple(job.slug for job, blob in zip(closed, blobs, strict=True) if blob and blob.oid == job.card_oid)
 
 
-def _dispatch_one(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -> Dispatched:
+def _dispatch_one(
+    ports: Ports, view: View, slug: str, actor: str, adopt: str | None, gone: frozenset[str]
+) -> Dispatched:
     notes = (view.base.note,) if view.base.note else ()
     try:
         with ports.records.lock(f"dispatch-{slug}", wait=0):
             before = _dispatched_before(ports, slug, actor)
-            job = before or _admit(ports, view, slug, actor, adopt)
+            job = before or _admit(ports, view, slug, actor, adopt, gone)
             isolated = isolate(ports, job.id, view)
     except Refused as refused:
         return Dispatched(slug=slug, refusal=refused.refusal, notes=notes)
@@ -130,7 +134,8 @@ def _dispatched_before(ports: Ports, slug: str, actor: str) -> Job | None:
     return job if admitted is not None and admitted.actor == actor else None
 
 
-def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -> Job:
+def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None, gone: frozenset[str]) -> Job:
+    """``gone`` are slugs that this store landed and the default branch holds no more: their cards may start again."""
     landed = landed_slugs(ports, view)
     found = read_card(ports, view, slug)
     problems = card_problems(ports, view, found, landed)
@@ -155,6 +160,7 @@ def _admit(ports: Ports, view: View, slug: str, actor: str, adopt: str | None) -
         actor=actor,
         foreign=foreign_branches(ports, view),
         landed=landed,
+        gone=gone,
         adopt=adopt,
     )
     ports.store.admit(request)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from interlock.app.running import Bench, run_all
 from interlock.core.contract.card import Card, Check
 from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
-from interlock.core.gate.fixes import cases_of, file_of, judge_fix
+from interlock.core.gate.fixes import Work, cases_of, file_of, judge_fix
 from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.ports import Ports
@@ -45,7 +45,9 @@ def judge_repair(
     commit = ports.repo.graft(base.commit, head, paths)
     bench = replace(base, commit=commit, tree=ports.repo.tree_of(commit), compared=True)
     before = run_all(ports, [check], bench)[check.run]
-    return (judge_fix(card.reproduces, run, before),)
+    files = frozenset((*ports.repo.files(base.commit), *ports.repo.files(head)))
+    written = [each.path for each in changes if each.new_mode not in (0, SUBMODULE, SYMLINK)]
+    return (judge_fix(card.reproduces, run, before, Work(files=files, written=written)),)
 
 
 def _nearest(card: Card, verdicts: Sequence[Verdict]) -> CheckRun | None:

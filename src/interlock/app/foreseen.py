@@ -14,15 +14,13 @@ from interlock.app.scope import Against
 from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.merge.conflicts import Pair, Prediction
+from interlock.core.merge.conflicts import Pair, Prediction, Skipped
 from interlock.ports import Ports
 
 NOTED: Final = 10
-_REMEMBERED: Final = 64
 # A note moves a job's revision.  A job that is being verified, or that waits for a person's answer, is left alone: it
 # would have to begin again; it makes its own prediction when it goes on.
 _NOTED_TOO: Final = frozenset({State.READY, State.RUNNING})
-_known: dict[tuple[str, ...], Mapping[frozenset[str], Pair]] = {}
 
 
 def foresee(ports: Ports, view: View, job: Job) -> None:
@@ -39,24 +37,15 @@ def foresee(ports: Ports, view: View, job: Job) -> None:
 
 
 def suspects(ports: Ports, view: View, jobs: Iterable[str]) -> Mapping[frozenset[str], Pair]:
-    """Pairs of jobs that are predicted to be red together, by their ids; remembered for the same heads on the same base.
-
-    Raises what predict raises.
-    """
+    """Pairs of jobs that are predicted to be red together, by their ids; asked once for a train.  Raises what predict raises."""
     members = [job for job in map(ports.store.job, jobs) if job.head]
-    key = (str(ports.repo.common_dir), view.base.oid, *sorted(f"{job.id} {job.head}" for job in members))
-    if key not in _known:
-        ids = {job.branch: job.id for job in members}
-        found = _predict(ports, view, [_of_job(job) for job in members]) if len(members) > 1 else Prediction()
-        pairs = {
-            frozenset((ids[pair.a], ids[pair.b])): pair
-            for pair in reversed(found.pairs)
-            if pair.a in ids and pair.b in ids
-        }
-        while len(_known) >= _REMEMBERED:
-            del _known[next(iter(_known))]
-        _known[key] = pairs
-    return _known[key]
+    if len(members) < 2:
+        return {}
+    ids = {job.branch: job.id for job in members}
+    found = _predict(ports, view, [_of_job(job) for job in members])
+    return {
+        frozenset((ids[pair.a], ids[pair.b])): pair for pair in reversed(found.pairs) if pair.a in ids and pair.b in ids
+    }
 
 
 def clashing(ports: Ports, view: View, job: Job, others: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -91,29 +80,38 @@ def _note(ports: Ports, view: View, job: Job, jobs: Mapping[str, Job], found: Pr
     others = dict.fromkeys(pair.b if pair.a == job.branch else pair.a for pair in found.pairs)
     for other in others:
         pairs = found.between(job.branch, other)
-        _record(ports, view, job, other, pairs)
+        _record(ports, view, job, other, pairs, found.skipped)
         known = jobs.get(other)
         if known is not None and known.state in _NOTED_TOO:
-            _record(ports, view, known, job.branch, pairs)
+            _record(ports, view, known, job.branch, pairs, found.skipped)
+    if found.skipped:
+        _record(ports, view, job, "", (), found.skipped)
 
 
-def _record(ports: Ports, view: View, job: Job, other: str, pairs: Sequence[Pair]) -> None:
-    """One note for each meeting: the same one, seen again, is the same event."""
-    shape = [[pair.rule, pair.path, pair.symbol] for pair in pairs]
+def _record(ports: Ports, view: View, job: Job, other: str, pairs: Sequence[Pair], skipped: Sequence[Skipped]) -> None:
+    """One note for each meeting, and one for what could not be looked at: the same one, seen again, is the same event."""
+    shape = [[pair.rule, pair.path, pair.symbol] for pair in pairs] or [[each.tier, each.why] for each in skipped]
     digest = hashlib.sha256(json.dumps([job.head, other, shape]).encode()).hexdigest()[:16]
     data = {
-        "text": text_of(other, pairs),
+        "text": text_of(other, pairs) if pairs else unseen_of(skipped),
         "foreseen": {
             "with": other,
             "head": job.head,
             "base": view.base.oid,
             "pairs": [pair.as_json() for pair in pairs[:NOTED]],
-            "cut": len(pairs) > NOTED,
+            "skipped": [each.as_json() | {"pairs": []} for each in skipped[:NOTED]],
+            "cut": len(pairs) > NOTED or len(skipped) > NOTED,
         },
     }
     if ports.store.event(job.id, 0, f"foreseen:{digest}") is None:
         ports.store.record(NewEvent(subject=job.id, step=f"foreseen:{digest}", kind="job.note", data=data))
         ports.narrate(f"{job.slug}: {data['text']}")
+
+
+def unseen_of(skipped: Sequence[Skipped]) -> str:
+    """What prediction did not look at, in one line: no conflict there is not the same as none found."""
+    more = f" And {len(skipped) - 1} more." if len(skipped) > 1 else ""
+    return f"Conflicts were not looked for everywhere ({skipped[0].tier}). {skipped[0].why}{more}"
 
 
 def text_of(other: str, pairs: Sequence[Pair]) -> str:

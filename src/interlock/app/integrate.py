@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.app import blame
+from interlock.app import blame, needing
 from interlock.app.base import View, fresh_view, last_view
 from interlock.app.candidate import green_run, try_set
 from interlock.app.landing import LANDING, has_landed, land_candidate
@@ -24,7 +24,7 @@ from interlock.core.merge.queue import Land, Out, RedBase, Test
 from interlock.core.merge.speculation import decide
 from interlock.core.merge.standing import due, present, queue_of, stranded, under_way
 from interlock.core.merge.train import Member, TrainState
-from interlock.core.plan import joining, opening, run_of
+from interlock.core.plan import joining, opening, run_of, try_of
 from interlock.ports import Ports
 
 _NO_REMOTE = "Add a remote (a bare repository beside this one is enough) and push the default branch, then resume."
@@ -44,7 +44,7 @@ def open_train(ports: Ports, number: int) -> dict[str, Any]:
     tell_unknown_classes(ports, view)
     order = opening(queue_snapshot(ports, view))
     some = [member_of(view, job) for job in order]
-    last = ports.store.train()
+    last = ports.store.train(number - 1) if number > 1 else None
     data = {
         "base": view.base.oid,
         "members": [member.as_json() for member in some],
@@ -87,10 +87,20 @@ def run_train(ports: Ports, subject: str) -> dict[str, Any]:
             return {"ran": False}
     else:
         view = last_view(ports)
-    if not set(now) <= {member.job for member in train.members}:
+    if not set(now) <= {member.job for member in train.members} or _told(train, now, try_of(subject)):
         return {"ran": False}
     try_set(ports, view, train, now)
     return {"ran": True}
+
+
+def _told(train: TrainState, jobs: tuple[str, ...], number: int) -> bool:
+    """Whether that run is written down already, before a crash, or is of the very commit that is sealed.
+
+    Made again it would put newer evidence under what lands.
+    """
+    last = train.last_of(jobs)
+    sealed = train.phase != "testing" and last is not None and last.commit == train.candidate
+    return sealed or train.tried(jobs) >= number
 
 
 def _ready_to_test(ports: Ports, number: int) -> View | None:
@@ -112,6 +122,8 @@ def _ready_to_test(ports: Ports, number: int) -> View | None:
         put_out(ports, train, doubts)
     elif lost := _stranded(ports, train):
         leave(ports, train, lost, "needs-another")
+    elif needy := needing.unmet(ports, view, train.members):
+        needing.put_out(ports, train, needy)
     elif view.base.oid != train.base:
         record(ports, train, "rebuild", "train.rebuild", {"base": view.base.oid, "counted": bool(train.ran)})
     else:

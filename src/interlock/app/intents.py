@@ -14,15 +14,14 @@ from interlock.core.job.lifecycle import Job
 from interlock.core.merge.resolving import ASKED, Intent
 from interlock.ports import Ports
 
-
 MET: Final = frozenset({"text-conflict", "red-together", "red-alone"})
 """Rules by which a job waits because of another change."""
 
 
 def intent_of(ports: Ports, view: View, job: Job) -> Intent:
-    """The texts in which a change's intent stands: its card as it is on the default branch, its accepted plan, its plan phase."""
+    """The texts in which a change's intent stands: what its card says in words, its accepted plan, its plan phase."""
     card = from_json(job.card)
-    texts = [_read(ports, view, card_file(job.slug)) or _words(job)]
+    texts = [card.goal or "", *card.done_when]
     if card.accepted_plan:
         texts.append(_read(ports, view, card.accepted_plan))
     texts += [each.text for each in phases.packs(ports, job) if each.phase == "plan"]
@@ -43,7 +42,8 @@ def briefing(ports: Ports, job: Job) -> str:
     packs = [
         made
         for name, text in (
-            *((f"card and plan of {each.slug}", "\n\n".join(each.texts)) for each in intents),
+            *((f"card of {each.slug}", _read(ports, view, card_file(each.slug))) for each in (job, other)),
+            *((f"intent of {each.slug}", "\n\n".join(each.texts)) for each in intents),
             (f"difference of {job.slug}", _difference(ports, mine)),
             (f"difference of {other.slug}, which landed", _difference(ports, other)),
         )
@@ -66,8 +66,3 @@ def _why(ports: Ports, job: Job) -> str:
 
 def _read(ports: Ports, view: View, path: str) -> str:
     return (ports.repo.read(view.base.oid, path) or b"").decode("utf-8", "replace")
-
-
-def _words(job: Job) -> str:
-    card = from_json(job.card)
-    return "\n".join([card.goal or "", *card.done_when])

@@ -19,7 +19,7 @@ from interlock.app.undoing import own_losses
 from interlock.app.weighing import protected_differences, weigh
 from interlock.core.contract.card import Artifact, Card, Check
 from interlock.core.gate.accepted import excuse
-from interlock.core.gate.artifacts import judge_artifact
+from interlock.core.gate.artifacts import is_copy, judge_artifact
 from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.gate.tests_kept import Moves
@@ -130,17 +130,24 @@ def _artifact(ports: Ports, job: Job, item: Artifact, changes: Sequence[Change])
     )
     data = ports.repo.read(head, item.path) if brought is not None else None
     fault = ports.checks.picture_fault(data) if data and item.kind == "screenshot" else ""
-    before = data if brought is not None and _is_of_base(ports, job, item.path, brought) else None
+    before = _of_base(ports, job, data, brought) if data and brought is not None else None
     return judge_artifact(item.path, data, before=before, fault=fault)
 
 
-def _is_of_base(ports: Ports, job: Job, path: str, brought: Change) -> bool:
-    suffix = posixpath.splitext(path)[1]
+def _of_base(ports: Ports, job: Job, data: bytes, brought: Change) -> bytes | None:
+    """The bytes of the base that an artifact copies, under whatever name; None where it copies none."""
     if brought.new_oid == brought.old_oid:
-        return True
-    same = [each for each in ports.repo.files(job.base) if each.endswith(suffix)][:_LOOKED_AT]
-    blobs = ports.repo.read_many([(job.base, each) for each in same])
-    return any(blob is not None and blob.oid == brought.new_oid for blob in blobs)
+        return data
+    known = sorted(ports.repo.files(job.base), key=lambda path: (_unlike(path, brought.path), path))
+    blobs = ports.repo.read_many([(job.base, path) for path in known[:_LOOKED_AT]])
+    return next((blob.data for blob in blobs if blob is not None and is_copy(data, blob.data)), None)
+
+
+def _unlike(path: str, other: str) -> int:
+    """How unlike two paths are: those of one folder or one suffix are looked at first, where there are too many for all."""
+    return (posixpath.dirname(path) != posixpath.dirname(other)) + (
+        posixpath.splitext(path)[1] != posixpath.splitext(other)[1]
+    )
 
 
 def _rewound(view: View, job: Job) -> Refusal:

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from interlock.app.base import View
 from interlock.app.leaving import dissolve
+from interlock.app.needing import put_out, unmet
 from interlock.app.undoing import flag_dependants
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import next_window
@@ -27,14 +28,16 @@ def land_candidate(ports: Ports, view: View, train: TrainState) -> tuple[Outcome
     """
     if wrong := not_whole(ports, train):
         return "otherwise", wrong
+    doubt = unproven(ports, train)
     if has_landed(ports, view, train):
+        if doubt is not None:
+            return "otherwise", f"Commit {train.candidate[:12]} is on the default branch, and unproven: {doubt.what}"
         _write(ports, view, train)
         return "landed", ""
     if view.base.oid != train.base:
         return _again(view, train), ""
-    if (doubt := unproven(ports, train)) is not None:
-        dissolve(ports, train, doubt.rule, doubt.what, f"{doubt.would_change} Then resume.")
-        return "unproven", doubt.what
+    if _kept_back(ports, view, train, doubt):
+        return "unproven", doubt.what if doubt else ""
     expected = Base(remote=view.base.remote, branch=view.base.branch, oid=train.base)
     answer = ports.repo.land(expected, train.candidate)
     if answer.state == "landed":
@@ -46,6 +49,15 @@ def land_candidate(ports: Ports, view: View, train: TrainState) -> tuple[Outcome
         "rejected": ("rejected", answer.message),
     }
     return told[answer.state]
+
+
+def _kept_back(ports: Ports, view: View, train: TrainState, doubt: Refusal | None) -> bool:
+    """Whether it may not be pushed, since a member needs what is not on the branch, or nothing proves it; then it has left the train."""
+    if needy := unmet(ports, view, train.landing):
+        put_out(ports, train, needy)
+    elif doubt is not None:
+        dissolve(ports, train, doubt.rule, doubt.what, f"{doubt.would_change} Then resume.")
+    return bool(needy) or doubt is not None
 
 
 def _again(view: View, train: TrainState) -> Outcome:
@@ -75,7 +87,18 @@ def not_whole(ports: Ports, train: TrainState) -> str:
 
 
 def unproven(ports: Ports, train: TrainState) -> Refusal | None:
-    """Why the signed evidence does not prove the candidate any more, asked before anything leaves this machine; None when it does."""
+    """Why the signed evidence does not prove the candidate any more; None when it does.
+
+    The very question that the store asks when the landing is written down, asked before anything leaves this machine.
+    """
+    rows = ports.store.evidence(f"train:{train.number}", commit=train.candidate)
+    if train.evidence not in {number for number, _ in rows}:
+        return Refusal(
+            rule="stale-evidence",
+            what=f"Evidence {train.evidence} is not of commit {train.candidate[:12]} of train {train.number}.",
+            why="A landing cites evidence of exactly what lands.",
+            would_change="The combined result is tested again.",
+        )
     found = ports.store.proof(
         f"train:{train.number}",
         commit=train.candidate,

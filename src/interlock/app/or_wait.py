@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from interlock.app.leaving import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
 from interlock.core.problems import BadInput, InterlockError, Refused, Stale
 from interlock.core.rules import RULES
-from interlock.ports import Ports
+from interlock.ports import Ports, Store
 
 Step = Callable[[Ports, str, int], Any]
+TRAINS: Final = ("train:", "run:")
+
+_PASSED: Final[WeakKeyDictionary[Store, dict[str, float]]] = WeakKeyDictionary()
+"""By the store of each supervisor in this process, which subjects met a passing fault, and when; a new process tries anew."""
 
 
 def or_wait(step: Step) -> Step:
     """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell.
 
-    A job or train that a person moved meanwhile is left as it is: the next look decides anew.
+    A job or train that a person moved meanwhile is left as it is: the next look decides anew.  So is a train at a fault that passes by
+    itself, such as a remote that is away for a moment: nothing is written down, and the next look or run tries again.
     """
 
     @wraps(step)
@@ -29,10 +35,24 @@ def or_wait(step: Step) -> Step:
         except (Stale, IllegalTransition):
             return {"moved": True}
         except InterlockError as fault:
-            _wait(ports, subject, fault)
+            if fault.passing and subject.startswith(TRAINS):
+                _passed(ports, subject, fault)
+            else:
+                _wait(ports, subject, fault)
             return {"waits": fault.code}
 
     return run
+
+
+def passed_at(ports: Ports, subject: str) -> float | None:
+    """When a train or run met a fault in this process that passes by itself, in seconds since the epoch; None when it did not."""
+    return _PASSED.get(ports.store, {}).get(subject)
+
+
+def _passed(ports: Ports, subject: str, fault: InterlockError) -> None:
+    name = f"train:{subject.split(':')[1]}"
+    ports.narrate(f"{name} goes on later: {fault.message} Nothing is put out; interlock run tries again.")
+    _PASSED.setdefault(ports.store, {})[subject] = ports.clock.now()
 
 
 def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
@@ -40,7 +60,7 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
     what = "; ".join(f"{p.where}: {p.what}" for p in fault.problems) if isinstance(fault, BadInput) else fault.message
     hint = (fault.hint or "Mend the cause.").strip()
     ask = hint if "then resume" in hint.lower() else f"{hint} Then resume."
-    if subject.startswith(("train:", "run:")):
+    if subject.startswith(TRAINS):
         number = int(subject.split(":")[1])
         train = ports.store.train(number)
         if train is not None and train.phase == "signed":

@@ -119,6 +119,8 @@ def _push(ports: Ports, view: View, job: Job) -> None:
         return
     expected = ports.repo.agent_branches().get(job.branch)
     earlier = {event.data.get("head") for event in ports.store.events(job.id)}
+    if job.reverts and job.worked == 1:
+        earlier.add(expected)  # the branch was made with the job, and is what was taken over
     if expected is not None and expected not in earlier and not ports.repo.is_ancestor(expected, job.head or ""):
         ports.narrate(f"{job.slug}: {job.branch} on the remote holds earlier work and stays as it is.")
         return

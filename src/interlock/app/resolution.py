@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from interlock.app.base import View
 from interlock.app.cardjson import from_json
@@ -14,9 +13,10 @@ from interlock.app.phases import PACK_FILE
 from interlock.core.contract.card import Card
 from interlock.core.gate.changes import Change
 from interlock.core.gate.scope import Violation, judge_scope
+from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.core.job.lifecycle import Job
-from interlock.core.merge.resolving import Resolution, faults, judge_proof, read_resolution
+from interlock.core.merge.resolving import Resolution, faults, judge_proof, others_tests, read_resolution
 from interlock.ports import Ports
 
 TestRun = Callable[[str, str], str | None]
@@ -51,20 +51,42 @@ def judge(ports: Ports, view: View, job: Job, run: TestRun) -> Verdict:
         return _verdict(job, (found,), None, "")
     other = ports.store.job(str(job.resolving["job"]))
     wrong = faults(found, intent_of(ports, view, job), intent_of(ports, view, other), tuple(job.resolving["clashes"]))
+    wrong = (*wrong, *others_tests(other.slug, _paths(ports, job.base, job.head), _tests_of(ports, other)))
     if found.plan_must_change:
         wrong = (f"A plan must change, which a person decides: {found.plan_must_change}",)
     if not wrong:
-        wrong = _proof(job, other, found, run)
+        wrong = _proof(ports, job, other, found, run)
     return _verdict(job, wrong, found, text)
 
 
-def _proof(job: Job, other: Job, found: Resolution, run: TestRun) -> tuple[str, ...]:
-    """The named test on the combination, on the other change alone, and on this one alone as it was before."""
-    resolving: dict[str, Any] = dict(job.resolving or {})
-    head = job.head or ""
+def _proof(ports: Ports, job: Job, other: Job, found: Resolution, run: TestRun) -> tuple[str, ...]:
+    """The named test on the combination, on either change alone, and on the combination without either."""
+    head, mine = job.head or "", str((job.resolving or {})["alone"])
     combined = run(found.test, head)
-    alone = {other.slug: run(found.test, job.base), job.slug: run(found.test, str(resolving["alone"]))}
-    return judge_proof(found.test, alone=alone, combined=combined)
+    alone = {other.slug: run(found.test, job.base), job.slug: run(found.test, mine)}
+    without = {
+        other.slug: run(found.test, _without(ports, head, other.head or "")),
+        job.slug: run(found.test, ports.repo.graft(head, job.base, _product(ports, f"{mine}^", mine))),
+    }
+    return judge_proof(found.test, alone=alone, combined=combined, without=without)
+
+
+def _without(ports: Ports, head: str, work: str) -> str:
+    """The combination with a landed change taken out: as a revert would, else its files as they were before it."""
+    return ports.repo.taken_out(head, work) or ports.repo.graft(head, f"{work}^", _product(ports, f"{work}^", work))
+
+
+def _product(ports: Ports, before: str, after: str) -> tuple[str, ...]:
+    """The files of a work that are no tests."""
+    return tuple(path for path in _paths(ports, before, after) if not is_test_side(path))
+
+
+def _tests_of(ports: Ports, job: Job) -> tuple[str, ...]:
+    return tuple(path for path in _paths(ports, f"{job.head}^", job.head) if is_test_side(path))
+
+
+def _paths(ports: Ports, before: str, after: str | None) -> tuple[str, ...]:
+    return tuple(change.path for change in ports.repo.changes(before, after or before))
 
 
 def _handed_in(ports: Ports, job: Job) -> str:

@@ -10,7 +10,7 @@ from interlock.app.cardjson import from_json, to_json
 from interlock.app.dispatch import foreign_branches
 from interlock.app.isolate import isolate
 from interlock.app.new_card import NewCard, card_text
-from interlock.core.contract.card import AgentChoice, Budget, Card, Check, Needs
+from interlock.core.contract.card import Budget, Card, Check, Needs
 from interlock.core.contract.paths import PatternError, parse
 from interlock.core.gate.request import Request
 from interlock.core.job.ids import branch_of
@@ -53,14 +53,11 @@ def revert(ports: Ports, change: str, actor: str, why: str) -> Reverted:
     view = fresh_view(ports)
     of = _landed(ports, change)
     with ports.records.lock(f"revert-{of.id}", wait=None):
-        job = _open_revert(ports, of)
-        if job is None:
-            inverse = _inverse(ports, view, of, actor, why)
-            job = _admit(ports, view, of, inverse, actor, why)
-            paths = inverse.paths
-        else:
-            paths = tuple(from_json(job.card).owned_paths)
+        job = _open_revert(ports, of) or _admit(ports, view, of, actor, why)
+        if not job.worked:
+            _bring_branch(ports, view, job, of, actor, why)
         job = isolate(ports, job.id, view)
+    paths = tuple(from_json(job.card).owned_paths)
     return Reverted(job=job, of=of, paths=paths, dependants=_dependants(ports, of), card=_missing_test(of, actor, why))
 
 
@@ -145,20 +142,24 @@ def _inverse(ports: Ports, view: View, of: Job, actor: str, why: str) -> Inverse
     return found
 
 
-def _admit(ports: Ports, view: View, of: Job, inverse: Inverse, actor: str, why: str) -> Job:
+def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
+    """Take a slot for the revert, when nothing is in its way; nothing leaves this machine yet."""
+    inverse = _inverse(ports, view, of, actor, why)
     card = _card(ports, view, of, inverse, why)
     branch = branch_of(card.slug)
-    answer: Landing = ports.repo.push_branch(branch, inverse.commit, ports.repo.agent_branches().get(branch))
-    if answer.state != "landed":
+    if branch in ports.repo.stand([branch]):
         raise Refused(
             Refusal(
-                rule="push-rejected",
-                what=f"The remote did not take {branch}: {answer.message or answer.state}.",
-                why="The train lands what stands on the remote.",
-                would_change="Mend it, then say the same again.",
+                rule="name-taken",
+                what=f"The branch {branch} is on the remote already.",
+                why="A revert never takes the place of somebody's work.",
+                would_change=f"Delete or rename {branch} if its work is kept elsewhere, then say it again.",
+                holders=(branch,),
             )
         )
-    view = fresh_view(ports)
+    reverts = {"job": of.id, "slug": of.slug, "commit": inverse.of}
+    if of.reverts:
+        reverts |= {"restores": of.reverts["slug"], "restores_job": of.reverts["job"]}
     request = Request(
         job=ports.new_id(),
         card=card,
@@ -170,10 +171,29 @@ def _admit(ports: Ports, view: View, of: Job, inverse: Inverse, actor: str, why:
         foreign=foreign_branches(ports, view),
         landed=landed_slugs(ports, view),
         adopt=branch,
-        reverts={"job": of.id, "slug": of.slug, "commit": inverse.of},
+        reverts=reverts,
     )
     ports.store.admit(request)
     return ports.store.job(request.job)
+
+
+def _bring_branch(ports: Ports, view: View, job: Job, of: Job, actor: str, why: str) -> None:
+    """Push the inverse as the branch that the job takes over; a branch that stands there by now was pushed before a kill."""
+    if job.branch in ports.repo.stand([job.branch]):
+        return
+    inverse = _inverse(ports, view, of, actor, why)
+    answer: Landing = ports.repo.push_branch(job.branch, inverse.commit, None)
+    if answer.state == "landed":
+        fresh_view(ports)
+        return
+    raise Refused(
+        Refusal(
+            rule="push-rejected",
+            what=f"The remote did not take {job.branch}: {answer.message or answer.state}.",
+            why="The train lands what stands on the remote.",
+            would_change="Mend it, then say the same again.",
+        )
+    )
 
 
 def _card(ports: Ports, view: View, of: Job, inverse: Inverse, why: str) -> Card:
@@ -202,7 +222,6 @@ def _card(ports: Ports, view: View, of: Job, inverse: Inverse, why: str) -> Card
         done_when=(f"{of.slug} is off the default branch, and the full suite passes",),
         stop_when=("a path that the change did not touch is needed",),
         open_questions=(),
-        agent=AgentChoice(),
         budget=Budget(),
         needs=replace(Needs(), database=from_json(of.card).needs.database),
         reproduces=(),

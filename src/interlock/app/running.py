@@ -15,7 +15,7 @@ from interlock.core.gate.surfaces import demand_of, is_readable
 from interlock.core.job.evidence import CheckRun
 from interlock.ports import Ports, Room
 
-READER = 3
+READER = 4
 """Counted up when reports are read in another way, so that no run is compared with one that was read before."""
 
 

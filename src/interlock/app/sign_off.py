@@ -6,6 +6,7 @@ import shlex
 
 from interlock.app.base import fresh_view
 from interlock.app.landing import LANDING, has_landed
+from interlock.app.leaving import leave
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Misuse, Refusal, Refused
@@ -82,6 +83,21 @@ def withdraw(ports: Ports, actor: str, number: int | None = None) -> TrainState:
         event = NewEvent(subject=f"train:{train.number}", step=step, kind="train.unsigned", actor=actor, data=data)
         ports.store.record(event, expect=train.rev)
     return ports.store.train(train.number) or train
+
+
+def let_go(ports: Ports, job: str) -> None:
+    """Take a change out of a signed train of which nothing is on the remote yet; the rest is tested again without it.
+
+    Raises Refused (landing) when the commit is on the default branch already, GitFailed when that cannot be told.
+    """
+    with ports.records.lock(LANDING, wait=None):
+        signed = [train for train in ports.store.open_trains() if train.phase == "signed"]
+        train = next((train for train in signed if job in {each.job for each in train.landing}), None)
+        if train is None:
+            return
+        if has_landed(ports, fresh_view(ports), train):
+            raise Refused(_landed(train))
+        leave(ports, train, [each for each in train.members if each.job == job], "abandoned")
 
 
 def _landed(train: TrainState) -> Refusal:

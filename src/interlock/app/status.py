@@ -9,7 +9,9 @@ from typing import Any
 
 from interlock.app.asking import kind_of, options_of, permission_options
 from interlock.app.beside import ended
+from interlock.app.clones import is_elsewhere, kept_there
 from interlock.app.raise_to import detail_of
+from interlock.app.rewound import question, rewound
 from interlock.app.sign_off import command as sign_off_command
 from interlock.app.train_show import stall_text, stalled, whys
 from interlock.core.agent.seen import Asked
@@ -24,7 +26,7 @@ class Status:
     """Jobs (open ones first), the open trains, and what a person is asked; ``now`` is when, ``permissions`` by job.
 
     ``details`` are by job what its options are told from, where that is more than it waits with; ``whys`` says of each ready job what it
-    waits for, and ``stall`` that nothing was started for too long.
+    waits for, ``stall`` that nothing was started for too long, ``rewound`` what landed and is no longer on the default branch.
     """
 
     jobs: tuple[Job, ...]
@@ -36,6 +38,7 @@ class Status:
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     whys: Mapping[str, str] = field(default_factory=dict)
     stall: Stall | None = None
+    rewound: tuple[Mapping[str, Any], ...] = ()
     now: float = 0.0
 
     @property
@@ -49,7 +52,7 @@ class Status:
 
         Each has its kind, owner, age in seconds, and options: labels with the command that gives that answer.
         """
-        items = [
+        items: list[Mapping[str, Any]] = [
             _job_question(job, self.details.get(job.id))
             for job in self.jobs
             if job.state is State.WAITING and job.waiting
@@ -58,6 +61,7 @@ class Status:
         tested = [train for train in self.trains if train.phase == "tested"]
         for train in tested:
             items += [_train_question(train, named=len(tested) > 1)] if train.unsigned else []
+        items += self.rewound
         if self.stall is not None:
             items.append(_stall_question(self.stall))
         aged = ({**item, "age": round(max(0.0, self.now - item["since"]), 1)} for item in items)
@@ -125,8 +129,10 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
         ended=dead,
         permissions=asked,
         details={job.id: detail_of(ports, job) for job in ordered if job.state is State.WAITING},
-        whys=whys(ports),
+        whys=whys(ports)
+        | {job.id: kept_there(job) for job in ordered if job.state in OPEN and is_elsewhere(ports, job)},
         stall=stalled(ports, trains),
+        rewound=tuple(question(row, ports.store.job(row.job).owner) for row in rewound(ports)),
         now=ports.clock.now(),
     )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from interlock.app.base import last_view
+from interlock.app.clones import ours, tell_theirs
 from interlock.app.leaving import make_wait
 from interlock.app.leftover import sweep
 from interlock.app.members import queue_snapshot, tell_unknown_classes
+from interlock.app.needing import tell_needy
+from interlock.app.or_wait import passed_at
 from interlock.app.train_show import stall_text
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN
@@ -16,6 +19,8 @@ from interlock.core.plan import Action, Snapshot, plan, run_of, subject_of
 from interlock.ports import Engine, Ports
 
 TICK = 5.0
+AGAIN = 30.0
+"""Seconds after which a supervisor that stays tries again what a passing fault kept from being done."""
 
 
 def snapshot(ports: Ports, running: frozenset[str] = frozenset()) -> Snapshot:
@@ -30,26 +35,45 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
     """
     sweep(ports)
     tell_unknown_classes(ports, last_view(ports))
-    started: set[str] = set()
+    tell_needy(ports)
+    started: dict[str, float] = {}
     told: set[str] = set()
     while not stop():
         running = engine.running()
         _record_failures(ports, engine.failures())
         busy = {subject_of(name) for name in running}
         seen = snapshot(ports, running)
-        due = [action for action in plan(seen) if action.subject not in busy]
-        _record_failures(ports, {action.id: _NO_PROGRESS for action in due if action.id in started})
-        fresh = [action for action in due if action.id not in started]
+        planned = plan(seen)
+        tell_theirs(ports, seen.jobs, planned, told)
+        due = [action for action in ours(ports, seen.jobs, planned) if action.subject not in busy]
+        later = _later(ports, due, started)
+        stuck = [action for action in due if action.id in started and action not in later]
+        _record_failures(ports, {action.id: _NO_PROGRESS for action in stuck})
+        again = [action for action in later if watch and ports.clock.now() - started[action.id] > AGAIN]
+        fresh = [*(action for action in due if action.id not in started), *again]
         for action in fresh:
             _tell(ports, action)
-            started.add(action.id)
+            started[action.id] = ports.clock.now()
             engine.start(action)
         if not fresh and not running and not watch:
             _tell_stall(ports, seen, told)
             return
         if not fresh:
             _tell_stall(ports, seen, told)
+            tell_needy(ports)
         engine.wait(TICK)
+
+
+def left_undone(ports: Ports) -> tuple[str, ...]:
+    """What is due all the same after a look that found nothing more to start: ids of actions that could not be carried out."""
+    seen = snapshot(ports)
+    return tuple(action.id for action in ours(ports, seen.jobs, plan(seen)))
+
+
+def _later(ports: Ports, due: Sequence[Action], started: Mapping[str, float]) -> list[Action]:
+    """Actions that met a fault which passes by itself when they were made; the next run tries them, or this one when it stays."""
+    met = {action.id: passed_at(ports, action.subject) for action in due if action.id in started}
+    return [action for action in due if (at := met.get(action.id)) is not None and at >= started[action.id]]
 
 
 def _tell_stall(ports: Ports, seen: Snapshot, told: set[str]) -> None:

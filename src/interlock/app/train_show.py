@@ -6,6 +6,7 @@ from typing import Any
 
 from interlock.app.base import last_view
 from interlock.app.members import depends_on
+from interlock.app.rewound import rewound, told
 from interlock.core.contract.policy import Train
 from interlock.core.merge.train import Member, TrainState
 from interlock.core.merge.waits import Stall, reasons, stall
@@ -60,6 +61,7 @@ def trains_json(ports: Ports) -> dict[str, Any]:
         "slots": policy.slots,
         "trains": [_train(train, policy) for train in open_ones],
         "waiting": [{"slug": job.slug, "why": why[job.id]} for job in ports.store.jobs() if job.id in why],
+        "rewound": [{"slug": row.slug, "commit": row.commit, "what": told(row)} for row in rewound(ports)],
         "flakes": [_flake(ports, train, flake) for train in trains for flake in train.flakes],
         "landed": [
             {

@@ -16,7 +16,8 @@ from interlock.core.gate.weakened import compare, judge_tests
 from interlock.core.job.evidence import Verdict
 from interlock.ports import Ports
 
-_CODE: Final = (".py", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+_SCRIPTS: Final = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+_CODE: Final = (".py", *_SCRIPTS, ".go", ".java", ".kt", ".rb")
 _MOST: Final = 2000
 """Files beyond which only those of the tests are read."""
 
@@ -35,7 +36,16 @@ def weigh(
     """Judge the change of the work by syntax: tests that demand less, and files that judge it."""
     found, moves = compare(*_sides(ports, changes, base, head))
     commands = [check.run for check in checks] + ([card.loop.gate.run] if card.loop is not None else [])
-    touched = touched_judges(commands, changes, _Both(ports, base, head), card.owned_paths)
+    touched = touched_judges(
+        commands,
+        changes,
+        _Both(ports, base, head),
+        card.owned_paths,
+        files=lambda: ports.repo.files(base),
+        read_many=lambda paths: [
+            blob.data if blob else None for blob in ports.repo.read_many([(base, path) for path in paths])
+        ],
+    )
     verdicts = (judge_tests(found), judge_judges(touched))
     return Weighed(verdicts=tuple(each for each in verdicts if each is not None), moves=moves)
 
@@ -86,8 +96,14 @@ class _Both:
 
     def __init__(self, ports: Ports, base: str, head: str) -> None:
         self._ports, self._base, self._head = ports, base, head
+        self._known: dict[str, tuple[bytes | None, bytes | None]] = {}
 
     def __call__(self, path: str) -> tuple[bytes | None, bytes | None]:
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def _read(self, path: str) -> tuple[bytes | None, bytes | None]:
         if not path or path.startswith(("/", "../")) or path in (".", ".."):
             return None, None
         old, new = self._ports.repo.read_many([(self._base, path), (self._head, path)])

@@ -25,25 +25,32 @@ NAMES: Final = 12
 @click.command("conflicts")
 @click.argument("refs", nargs=-1, metavar="[REF]…")
 @base_option
-@click.option("--tier", type=click.Choice(TIERS), default="diagnostics", help="Look no further than this tier.")
-@click.option("--no-diagnostics", is_flag=True, help="Run no checker: the same as --tier facts.")
+@click.option("--tier", type=click.Choice(TIERS), help="Look no further than this tier, and fail where it cannot look.")
+@click.option("--no-diagnostics", is_flag=True, help="Run no checker: look no further than facts.")
 @click.option("--all", "whole", is_flag=True, help="Look at all pairs in every tier, whatever it costs.")
 @verb
-def command(face: Face, refs: tuple[str, ...], base: str | None, tier: str, no_diagnostics: bool, whole: bool) -> int:
+def command(
+    face: Face, refs: tuple[str, ...], base: str | None, tier: Tier | None, no_diagnostics: bool, whole: bool
+) -> int:
     """Tell which open changes do not go together, with each other or with the base, and what to do about it.
 
     Without REF: all agent branches that are not merged, and all live tasks with what is not committed in them. Tiers, from cheap
     to dear: what cards declare, text, facts (a removed name that is still used), and the checkers that interlock.yaml names
-    under diagnostics. Nothing is written. Ends with 1 when a conflict was found, or when a tier could not look.
+    under diagnostics. Nothing is written. Ends with 1 when a conflict was found, or when a tier failed to look. What no tier reaches
+    here (a language that nothing reads, checkers on pairs that share no file) is told, and a failure only of the tier that --tier names.
     """
     from interlock.app.conflicts import Asked, predict
     from interlock.app.diagnosing import diagnoser
     from interlock.wiring import contract_files, facts_reader
 
-    tier = "facts" if no_diagnostics and tier == "diagnostics" else tier
+    demanded, tier = tier, tier or "diagnostics"
+    if no_diagnostics and tier == "diagnostics":
+        demanded, tier = None, "facts"
     reader, against, changes, ports = _open_changes(face, refs, base)
     left_out = _left_out(tier)
     diagnose, why = (None, "") if "diagnostics" in left_out else diagnoser(reader, contract_files(), against, ports)
+    if demanded == "diagnostics" and diagnose is None:
+        why = why or "No checker is configured: interlock.yaml names none under diagnostics."
     asked = Asked(
         base=against,
         changes=changes,
@@ -54,7 +61,7 @@ def command(face: Face, refs: tuple[str, ...], base: str | None, tier: str, no_d
     )
     found = predict(reader, asked)
     face.answer({**found.as_json(), "base": {"ref": against.ref, "oid": against.oid}}, _lines(found))
-    missed = [each for each in found.skipped if each.tier not in left_out]
+    missed = [each for each in found.skipped if each.tier not in left_out and (not each.limit or each.tier == demanded)]
     return 1 if found.pairs or missed else 0
 
 
@@ -88,14 +95,16 @@ def _lines(found: Prediction) -> list[str]:
     if len(found.pairs) > ROWS:
         lines.append(f"… and {len(found.pairs) - ROWS} more; --json has them all.")
     if not found.pairs:
-        lines.append(f"No conflict found: {found.notes[0]}")
+        lines.append(f"No conflict found{' in what was looked at' if found.skipped else ''}: {found.notes[0]}")
     lines += [_declared(row) for row in found.overlaps[:NAMES]]
     if len(found.overlaps) > NAMES:
         lines.append(f"declared: … and {len(found.overlaps) - NAMES} more; --json has them all.")
     lines += [f"skipped ({each.tier}): {each.why}" for each in found.skipped]
-    if found.pairs and len(found.order) > 1:
-        more = f" … and {len(found.order) - NAMES} more" if len(found.order) > NAMES else ""
-        lines.append(f"suggested order: {', '.join(map(shown, found.order[:NAMES]))}{more}")
+    meeting = {name for pair in found.pairs for name in (pair.a, pair.b)}
+    order = [name for name in found.order if name in meeting]
+    if len(order) > 1:
+        more = f" … and {len(order) - NAMES} more" if len(order) > NAMES else ""
+        lines.append(f"suggested order: {', '.join(map(shown, order[:NAMES]))}{more}")
     if found.pairs:
         lines.append(found.notes[0])
     lines.append("seconds: " + ", ".join(f"{tier} {seconds:.2f}" for tier, seconds in found.cost.items()))

@@ -18,11 +18,12 @@ def command(face: Face, watch: bool) -> int:
     """Do everything that is due: agents, gates, the train; end when nothing is.
 
     May be killed at any moment and started again: agents live on, and nothing is done twice.
-    A second run waits for the first.
+    A second run waits for the first. Exits with 1 when something that is due could not be done, such as while the remote
+    is away, or when everything is stalled; that a person is asked is no failure.
     """
     from interlock.app.base import fresh_view
     from interlock.app.status import status
-    from interlock.app.supervise import supervise
+    from interlock.app.supervise import left_undone, supervise
     from interlock.app.train_show import trains_json
     from interlock.wiring import open_engine, open_ports
 
@@ -35,11 +36,15 @@ def command(face: Face, watch: bool) -> int:
             supervise(ports, engine, watch=watch)
         finally:
             engine.close()
+        undone = left_undone(ports)
     now = status(ports)
     shape = now.as_json() | {"landed": trains_json(ports)["landed"]}
     lines = [f"{item['slug']}: {item['rule']}: {item['what']}" for item in now.asked]
+    lines += [f"still due: {name}; interlock run tries it again." for name in undone]
+    shape["undone"] = list(undone)
     face.answer(shape, lines or ["Nothing is due."], then="interlock inbox" if now.asked else "interlock status")
-    return 0
+    stopped = any(item["rule"] == "landed-otherwise" for item in now.asked)
+    return 1 if undone or stopped or now.stall is not None else 0
 
 
 def _tell_who_is_at_work(ports: Ports, face: Face) -> None:

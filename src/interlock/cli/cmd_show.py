@@ -35,7 +35,7 @@ def command(face: Face, slug: str) -> int:
     for evidence in shown.evidence:
         for verdict in evidence["checks"]:
             tests = verdict["tests"]
-            counts = f"{tests['passed']} of {tests['run']} tests passed" if tests else _measured(verdict)
+            counts = _counted(tests) if tests else _measured(verdict)
             lines.append(f"  {verdict['state']}: {verdict['run']} ({counts}, commit {evidence['commit'][:12]})")
     lines += [
         f"  {event['when']}  {event['kind']}  {event['actor']}  {event['text']}".rstrip() for event in shown.history
@@ -50,9 +50,15 @@ def _measured(verdict: Mapping[str, Any]) -> str:
     """What a check without tests showed, in a few words."""
     seen = verdict.get("measured")
     if not seen:
-        return "exit code only"
+        return "exit code only" if verdict.get("exit_code") is not None else "by the record"
     counts = {name: len(value) if isinstance(value, dict) else value for name, value in seen.items()}
-    return ", ".join(f"{name}: {'yes' if value is True else value}" for name, value in counts.items())
+    words = {True: "yes", False: "no"}
+    return ", ".join(f"{name}: {words[value] if isinstance(value, bool) else value}" for name, value in counts.items())
+
+
+def _counted(tests: Mapping[str, int]) -> str:
+    skipped = f", {tests['skipped']} skipped" if tests.get("skipped") else ""
+    return f"{tests['passed']} of {tests['run']} tests passed{skipped}"
 
 
 def _attempt(row: Mapping[str, Any]) -> list[str]:

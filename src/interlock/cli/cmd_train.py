@@ -40,6 +40,7 @@ def show(face: Face) -> int:
         for flake in shape["flakes"]
     ]
     lines += [f"landed {row['slug']} in {row['commit'][:12]} {since(row['at'])} ago" for row in shape["landed"]]
+    lines += [f"base-rewound: {each['what']}" for each in shape["rewound"]]
     lines.append(f"suite runs: {shape['runs']}")
     face.answer(shape, lines, then=sign_off(shape["waits_for"][0]) if shape["waits_for"] else None)
     return 0

@@ -50,6 +50,11 @@ def run_of(subject: str) -> tuple[int, str, Set]:
     return int(number), base, tuple(members.split("+")) if members else ()
 
 
+def try_of(subject: str) -> int:
+    """The how-manieth run of its set a run's subject names."""
+    return int(subject.split(":")[3])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """All that the plan looks at: every open job, the open trains, what runs, what the policy says, how much this machine takes.

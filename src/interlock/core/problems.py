@@ -72,6 +72,11 @@ class InterlockError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def passing(self) -> bool:
+        """Whether it may be gone at the next try, with nothing for a person to mend: a remote that is away, a lock."""
+        return False
+
 
 class Refused(InterlockError):
     """A gate refused; carries the whole refusal."""
@@ -81,6 +86,11 @@ class Refused(InterlockError):
         self.refusal = refusal
         self.detail = detail or {}
         self.code = refusal.rule
+
+    @property
+    def passing(self) -> bool:
+        """A lock that somebody else holds is let go again."""
+        return self.code == "locked"
 
 
 class BadInput(InterlockError):

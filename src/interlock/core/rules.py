@@ -17,7 +17,7 @@ RULES: Final[dict[str, str]] = {
     "no-check": "The card names no check or reproduction.",
     "idle-pattern": "A pattern that can never allow or name anything (a warning).",
     "weak-check": "The check can pass although what it runs fails.",
-    "own-gate": "A loop's gate is a file that the card itself owns.",
+    "own-gate": "A loop's gate is a file that the card itself owns; of a check it is a warning.",
     "no-stop-rule": "The card does not say when to stop.",
     "open-question": "A question on the card is open.",
     "owner": "The integration owner is missing or not decided.",

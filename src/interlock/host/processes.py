@@ -81,6 +81,7 @@ def run(
     redact: tuple[str, ...] = (),
     errors: Path | None = None,
     ends: tuple[str, ...] = (),
+    exited: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command in a session of its own, its output in ``log``, until it and all it started are gone.
 
@@ -88,7 +89,8 @@ def run(
     ``sandbox`` it runs within those walls, at ``/ws`` and not in ``cwd``, and its environment names paths as they
     are inside.  The texts of ``redact`` do not reach the log.  With ``errors`` standard error goes there
     instead.  A JSON line of standard output whose ``type`` is in ``ends`` is its last word.  ``ask`` is called about
-    seven times a second; a word from it ends the run.  Raises OSError when the log cannot be written; nothing is left running then either.
+    seven times a second; a word from it ends the run.  ``exited`` is called when the command itself has ended, while what it left may live.
+    Raises OSError when the log cannot be written; nothing is left running then either.
     """
     if word := ask():
         return Ended(how=word, exit_code=None, seconds=0.0, message="It was ended before it began.")
@@ -97,7 +99,7 @@ def run(
     try:
         if errors is not None:
             outputs.append(Output(errors, cap or Cap(), redact))
-        run = _Run(tuple(outputs), last, limits or Limits(), ask, started)
+        run = _Run(tuple(outputs), last, limits or Limits(), ask, started, exited)
         with _input(stdin) as source, holders.holder(sandbox, log.parent, cwd, contain=contain) as holder:
             return run.go(argv, dict(env), holder, source)
     except Refused as refused:
@@ -126,6 +128,7 @@ class _Run:
         limits: Limits,
         ask: Callable[[], str | None],
         started: Callable[[Started], None] | None,
+        exited: Callable[[], None] | None,
     ) -> None:
         self._outputs = outputs
         self._last = last
@@ -133,6 +136,7 @@ class _Run:
         self._ladder = Ladder(limits)
         self._ask = ask
         self._on_start = started
+        self._on_exit = exited
         self._began = time.monotonic()
         self._failed: int | None = None
         self._status: int | None = None
@@ -229,6 +233,8 @@ class _Run:
                 case "exited":
                     self._status = int(value)
                     self._ladder.exited()
+                    if self._on_exit is not None:
+                        self._on_exit()
                 case "empty":
                     self._ladder.emptied()
                 case _:

@@ -145,6 +145,12 @@ def test_a_header_that_counts_wrongly_and_not_zero_is_a_note() -> None:
         ("<testcase name='a' status='fail'/>", "failed"),
         ("<testcase name='a' status='notrun'><error/></testcase>", "error"),
         ("<testcase name='a' status='run' result='completed'/>", "passed"),
+        ("<testcase name='a' status='passed' result='Success'/>", "passed"),
+        ("<testcase name='a' result='Broken'/>", "error"),
+        ("<testcase name='a' status='timed out'/>", "error"),
+        ("<testcase name='a'><rerunFailure message='x'/></testcase>", "failed"),
+        ("<testcase name='a'><rerunError/></testcase>", "error"),
+        ("<testcase name='a'><flakyFailure/></testcase>", "passed"),
     ],
 )
 def test_what_a_tool_says_in_an_attribute_alone_counts(case: str, state: str) -> None:
@@ -159,11 +165,18 @@ def test_what_a_tool_says_in_an_attribute_alone_counts(case: str, state: str) ->
         (b"<testsuites>" + suite(PASS) + b"<error/></testsuites>", "suite (<error> outside its tests)"),
         (suite(PASS, name="s", tests="1", failures="2"), "suite s (its header counts failures: 2)"),
         (suite(PASS, name="s", tests="1", errors="1"), "suite s (its header counts errors: 1)"),
+        (suite(PASS, name="s", failures="-1"), "suite s (its header counts failures: -1)"),
+        (suite(PASS, name="s", errors="some"), "suite s (its header counts errors: some)"),
         (b"<testsuites errors='1'>" + suite(PASS) + b"</testsuites>", "suite (its header counts errors: 1)"),
     ],
 )
 def test_a_suite_that_broke_or_counts_failures_has_not_passed(data: bytes, fault: str) -> None:
     assert parse(data).cases == {"m::a": "passed", fault: "error"}
+
+
+@pytest.mark.parametrize("none", ["", "0", "00", "0.0", " 0 "])
+def test_a_header_that_counts_no_failures_is_fine(none: str) -> None:
+    assert parse(suite(PASS, name="s", tests="1", failures=none, errors=none)).cases == {"m::a": "passed"}
 
 
 def test_a_header_whose_failures_the_tests_show_says_nothing_more() -> None:

@@ -81,6 +81,49 @@ WEAKER = {
     "atexit": ("from calc", "atexit.register(print)\nfrom calc", "takes the end of the run"),
     "patched": ("from calc", "pytest.fail = print\nfrom calc", "changes what judges it"),
     "own report": ("from calc", "TEXT = '<testsuite/>'\natexit.register(print)\nfrom calc", "writes its own report"),
+    "under a condition": (TWO, f"    if os.environ.get('FULL'):\n    {TWO}", "asserts only under a condition"),
+    "a helper under a condition": (
+        BOTH,
+        f"    if slow:\n        same()\n\n\ndef same():\n{BOTH}",
+        "asserts only under a condition",
+    ),
+    "a condition that never holds": (TWO, f"    off = False\n    if off:\n    {TWO}", "is never reached"),
+    "by its size": (TWO, f"    if len('x') > 1:\n    {TWO}", "is never reached"),
+    "while never": (TWO, f"    off = False\n    while off:\n    {TWO}", "is never reached"),
+    "an empty table by name": (TWO, f"    cases = []\n    for _ in cases:\n    {TWO}", "a loop over nothing"),
+    "an empty range": (TWO, f"    for _ in range(0):\n    {TWO}", "a loop over nothing"),
+    "not called": (BOTH, f"    def inner():\n{indented(BOTH)}    assert callable(inner)\n", "that nothing calls"),
+    "wrapped away": (
+        "def test_add",
+        "def quick(f):\n    @functools.wraps(f)\n    def test_it(): pass\n    return test_it\n\n\n@quick\ndef test_add",
+        "never runs behind @quick",
+    ),
+    "wrapped away by lambda": ("def test_add", "@lambda f: lambda: None\ndef test_add", "never runs behind"),
+    "bound again": (BOTH, f"{BOTH}\n\ntest_add = lambda: None\n", "is replaced after it is defined"),
+    "another code": (BOTH, f"{BOTH}\n\ntest_add.__code__ = other.__code__\n", "is replaced after"),
+    "by globals": (BOTH, f"{BOTH}\n\nglobals()['test_add'] = print\n", "is replaced after"),
+    "deleted by name": (BOTH, f"{BOTH}\n\ndel test_add\n", "is replaced after"),
+    "defined twice": (BOTH, f"{BOTH}\n\ndef test_add():\n{BOTH}", "is defined twice"),
+    "own subject": (
+        "import pytest\nfrom calc import add\n",
+        "def add(a, b):\n    return a + b\n",
+        "which it defines itself",
+    ),
+    "own subject within": (ONE, f"    add = lambda a, b: a + b\n{ONE}", "which it defines itself"),
+    "a fixture of its name": (
+        "def test_add():",
+        "@pytest.fixture\ndef add():\n    return int.__add__\n\n\ndef test_add(add):",
+        "which it defines itself",
+    ),
+    "patched subject": ("def test_add", "@mock.patch(__name__ + '.add', sum)\ndef test_add", "which it patches"),
+    "set in the module": (
+        "def test_add",
+        "@pytest.fixture(autouse=True)\ndef good(monkeypatch):\n    monkeypatch.setitem(globals(), 'add', sum)\n\n\ndef test_add",
+        "which it patches",
+    ),
+    "anything": ("== 4", "== mock.ANY", "always true"),
+    "about": ("== 4", "== pytest.approx(4, abs=100)", "always true"),
+    "load_tests": ("from calc", "def load_tests(*_):\n    return None\nfrom calc", "by load_tests"),
     "empty helper": (BOTH, "    assert_sum(1)\n\n\ndef assert_sum(n):\n    pass\n", "lost 2 assertions"),
 }
 
@@ -144,6 +187,29 @@ HONEST: dict[str, str | dict[str, str]] = {
     "mocked": BASE.replace(ONE, f"    with mock.patch('builtins.open'):\n    {ONE}"),
     "asynchronous": BASE.replace("def test_add", "@pytest.mark.asyncio\nasync def test_add"),
     "deleted": HEAD,
+    "renamed with what it tests": BASE.replace("add", "plus"),
+    "renamed with a class": BASE.replace("add(", "Sums().add(")
+    .replace("import add", "import Sums")
+    .replace("test_Sums().add", "test_sums"),
+    "renamed and one more argument": BASE.replace("test_add", "test_addition").replace(", 2)", ", b=2)"),
+    "a method now": BASE.replace("test_add", "test_calc_add")
+    .replace("add(1", "calc.add(1")
+    .replace("add(2", "calc.add(2"),
+    "a branch that fails": BASE.replace(TWO, f"    if add:\n    {TWO}    else:\n        pytest.fail('none')\n"),
+    "on this platform": BASE.replace(TWO, f"    if sys.platform != 'win32':\n    {TWO}"),
+    "one more under a condition": f"{BASE}    if add:\n        assert add(0, 0) == 0\n",
+    "a table by name": f"{HEAD}CASES = [(1, 2, 3), (2, 2, 4)]\n\n\ndef test_add():\n    for a, b, c in CASES:\n        assert add(a, b) == c\n",
+    "a list that is filled": BASE.replace(TWO, f"    seen = []\n    seen.append(1)\n    for _ in seen:\n    {TWO}"),
+    "a function within": BASE.replace(BOTH, f"    def inner():\n{indented(BOTH)}    inner()\n"),
+    "a decorator that calls it": BASE.replace(
+        "def test_add", "def quick(f):\n    return lambda: f()\n\n\n@quick\ndef test_add"
+    ),
+    "a wrapper of what it tests": BASE.replace(
+        "import add\n", "import add as plus\n\n\ndef add(a, b):\n    return plus(a, b)\n"
+    ),
+    "another module of the product": BASE.replace("from calc import", "from calc.sums import"),
+    "something else patched": BASE.replace("def test_add", "@mock.patch('calc.clock', print)\ndef test_add"),
+    "about as much": BASE.replace("== 4", "== pytest.approx(4, abs=0.01)"),
 }
 
 
@@ -151,6 +217,98 @@ HONEST: dict[str, str | dict[str, str]] = {
 def test_what_keeps_or_strengthens_a_test_is_not_named(name: str) -> None:
     found, _ = both(BASE, HONEST[name])
     assert found == ()
+
+
+@pytest.mark.parametrize("name", [each for each in HONEST if each.startswith("renamed")] + ["a method now"])
+def test_a_test_that_was_renamed_with_what_it_tests_goes_on(name: str) -> None:
+    moves = both(BASE, HONEST[name])[1]
+    assert moves.gone == ()
+    assert list(moves.moved) == ["tests.test_a::test_add"]
+
+
+WHOLE = {
+    "an entry": ("    assert got\n    assert got[0] == 1\n", "    assert got == [1]\n"),
+    "a kind": ("    assert isinstance(got, list)\n    assert got == [1]\n", "    assert got == [1]\n"),
+    "a size": ("    assert len(got) == 1\n    assert got[0] == 1\n", "    assert got == [1]\n"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_follows_from_a_comparison_of_the_whole_is_not_missed(name: str) -> None:
+    text = f"{HEAD}def test_x():\n    got = add()\n"
+    before, after = WHOLE[name]
+    assert both(text + before, text + after)[0] == ()
+    again = f"{text}    assert got == [1]\n    got = add(2)\n{before}"
+    assert both(again, f"{text}    assert got == [1]\n    got = add(2)\n")[0] != ()
+
+
+def test_a_new_test_at_another_place_or_of_less_takes_no_test_s_place() -> None:
+    around = f"{HEAD}def test_a():\n    assert one() == 1\n\n\n{{}}def test_b():\n    assert two() == 2\n"
+    before = around.format(f"def test_add():\n{BOTH}\n\n")
+    for fresh in (
+        "def test_new():\n    assert mul(2, 2) == 4\n\n\n",
+        "def test_new():\n    mul(2, 2)\n    assert div(1) is not None\n    assert div(2)\n\n\n",
+    ):
+        assert [each.rpartition(" ")[2] for each in both(before, around.format(fresh))[1].gone] == ["test_add"]
+    moved = both(before, f"{around.format('')}\n\ndef test_c():\n    assert add(3)\n    assert other(2, 2) == 4\n")[1]
+    assert len(moved.gone) == 1
+
+
+def test_a_new_file_that_sets_itself_aside_takes_nothing_from_the_base() -> None:
+    new = "import pytest\nnp = pytest.importorskip('numpy')\n\n\ndef test_np():\n    assert np.one() == 1\n"
+    assert both({PATH: BASE}, {PATH: BASE, "tests/test_np.py": new})[0] == ()
+    there = BASE.replace("from calc", "pytest.importorskip('numpy')\nfrom calc")
+    found, _ = both({PATH: BASE}, {"tests/test_np.py": there})
+    assert [(each.before, each.what) for each in found] == [(PATH, "is set aside by pytest.importorskip('numpy')")]
+
+
+UNIT = "import unittest\nfrom calc import add\n\n\nclass TestAdd(unittest.TestCase):\n{}    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
+
+
+@pytest.mark.parametrize("name", ["run", "__call__", "debug"])
+def test_a_case_that_runs_itself_is_named(name: str) -> None:
+    found, _ = both(UNIT.format(""), UNIT.format(f"    def {name}(self, result=None):\n        return None\n\n"))
+    assert [each.what for each in found] == [f"takes into its own hands what runs, by {name}"]
+    assert both(UNIT.format(""), UNIT.format("    def setUp(self):\n        self.one = 1\n\n"))[0] == ()
+
+
+def test_a_subject_from_the_tests_own_module_is_named() -> None:
+    shim = {PATH: BASE.replace("from calc", "from shim"), "tests/shim.py": "def add(a, b):\n    return a + b\n"}
+    assert "takes from shim" in both({PATH: BASE}, shim)[0][0].what
+    dotted_name = (
+        BASE.replace("from calc import add", "import calc").replace("add(", "calc.add(").replace("test_calc.", "test_")
+    )
+    found, _ = both(dotted_name, dotted_name.replace("def test_", "@mock.patch('calc.add', sum)\ndef test_"))
+    assert [each.what.partition(",")[0] for each in found] == ["asserts on calc.add"]
+
+
+def test_an_error_that_is_expected_by_hand_is_no_early_return() -> None:
+    before = HEAD + "def test_x():\n    with pytest.raises(TypeError):\n        add()\n"
+    by_hand = (
+        HEAD
+        + "def test_x():\n    try:\n        add()\n    except TypeError:\n        return\n    pytest.fail('none')\n"
+    )
+    assert both(before, by_hand)[0] == ()
+    assert (
+        both(BASE, BASE.replace(ONE, f"    try:\n        add()\n    except TypeError:\n        return\n{ONE}"))[0] != ()
+    )
+
+
+OTHERS = {
+    "sum_test.go": "package x\n\nfunc TestA(t *testing.T) {\n}\n\nfunc TestB(t *testing.T) {\n}\n",
+    "src/SumTest.java": "class SumTest {\n  @Test\n  public void adds() {}\n  @ParameterizedTest @ValueSource(ints = 1)\n  void more(int a) {}\n}\n",
+    "spec/sum_spec.rb": "describe Sum do\n  it 'adds' do\n  end\nend\n",
+}
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_a_file_of_tests_in_another_language_that_is_gone_is_told(path: str) -> None:
+    text = OTHERS[path]
+    assert both({path: text}, {})[1].gone == (f"{path}:1: {path.rpartition('/')[2]}",)
+    assert both({path: text}, {f"sub/{path}": f"{text}\n// x\n"})[1].gone == ()
+    other = path.replace("sum", "total").replace("Sum", "Total")
+    assert both({path: text}, {other: f"{text}\n# x\n"})[1].gone == ()
+    assert both({path: text}, {path: f"{text}\n"}) == ((), Moves(moved={}))
 
 
 def test_raises_instead_of_try() -> None:

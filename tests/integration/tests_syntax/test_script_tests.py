@@ -43,6 +43,13 @@ WEAKER = {
     "exit": (ONE, f"  process.exit(0);\n{ONE}", "ends the run by process.exit"),
     "end of the run": ("import", "process.on('exit', () => { process.exitCode = 0; });\nimport", "takes the end"),
     "own report": ("import", "const r = '<testsuite/>';\nimport", "writes its own report"),
+    "under a condition": (TWO, f"  if (process.env.FULL) {{\n{TWO}  }}\n", "asserts only under a condition"),
+    "own expect": ("test(", "const expect = (x: unknown) => ({ toBe() {} });\ntest(", "its own expect"),
+    "not awaited": ("expect(add(2, 2)).toBe(4)", "expect(add(2, 2)).resolves.toBe(4)", "is not waited for"),
+    "anything": ("toBe(4)", "toEqual(expect.anything())", "no longer compares a value"),
+    "own subject": ("import { add } from './calc';", "const add = (a, b) => a + b;", "which it defines itself"),
+    "mocked subject": ("test(", "jest.mock('./calc', () => ({ add: sum }));\ntest(", "which it mocks"),
+    "subject of the tests": ("'./calc'", "'./__tests__/calc'", "takes from ./__tests__/calc"),
     "patched": ("import", "globalThis.expect = () => ({ toBe() {} });\nimport", "changes what judges it"),
 }
 
@@ -71,6 +78,15 @@ HONEST = {
     "told and thrown": BASE.replace(ONE, f"  try {{\n{ONE}  }} catch (e) {{\n    throw e;\n  }}\n"),
     "one comparison": "test('adds', () => {\n  expect([add(1, 2), add(2, 2)]).toEqual([3, 4]);\n});\n",
     "cut": BASE[:40],
+    "a table of both matchers": "it.each([[1, 2, 3], [2, 2, 4]])('%i', (a, b, c) => {\n  expect(add(a, b)).toEqual(c);\n});\n",
+    "awaited": BASE.replace("() =>", "async () =>").replace(
+        "expect(add(2, 2)).toBe", "await expect(add(2, 2)).resolves.toBe"
+    ),
+    "a mock that keeps the subject": BASE.replace(
+        "test(", "jest.mock('./calc', () => ({ ...jest.requireActual('./calc'), clock: 1 }));\ntest("
+    ),
+    "another module mocked": BASE.replace("test(", "jest.mock('./net');\ntest("),
+    "a branch that throws": BASE.replace(TWO, f"  if (add) {{\n{TWO}  }} else {{\n    throw new Error();\n  }}\n"),
 }
 
 

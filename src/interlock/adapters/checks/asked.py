@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -186,6 +187,27 @@ def taken(wanted: Wanted, redact: tuple[str, ...] = ()) -> bytes:
     if wanted.ours and clean != data:
         files.write_whole(wanted.root / wanted.path, clean)
     return clean
+
+
+def seen(asked: Asked) -> dict[str, tuple[int, ...] | None]:
+    """How each file that is to be read stands now, by its copy's name; None for one that is not there as a plain file."""
+    return {wanted.kept: _stand(wanted) for wanted in asked.wanted}
+
+
+def written_late(asked: Asked, at_end: Mapping[str, tuple[int, ...] | None]) -> str:
+    """A sentence on a file that is another one than when the command ended, since something that it left wrote on; else empty."""
+    now = seen(asked) if at_end else {}
+    late = [wanted for wanted in asked.wanted if now.get(wanted.kept) != at_end.get(wanted.kept)]
+    return f"{late[0].path} was written after the command had ended, by something that it left behind." if late else ""
+
+
+def _stand(wanted: Wanted) -> tuple[int, ...] | None:
+    try:
+        with files.open_beneath(wanted.root, wanted.path) as descriptor:
+            facts = os.fstat(descriptor)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def kept_folder(log: Path) -> Path:

@@ -30,6 +30,7 @@ _ENCODING: Final = re.compile(rb"encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _REFERENCE: Final = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));")
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]+")
+_NONE: Final = re.compile(r"0+(\.0+)?")
 _SUITES: Final = ("testsuites", "testsuite")
 # What a tool says of a test in an attribute alone, without an element of its own (GoogleTest, CTest, others).
 _SAID: Final[dict[str, CaseState]] = {
@@ -41,8 +42,32 @@ _SAID: Final[dict[str, CaseState]] = {
     "pending": "skipped",
     "fail": "failed",
     "failed": "failed",
+    "failure": "failed",
+    "regression": "failed",
     "error": "error",
 }
+# Words of a test that is done and well.  Any other word is none that says so: a tool that means a break has many for it.
+_SAID_WELL: Final = frozenset(
+    {
+        "run",
+        "completed",
+        "complete",
+        "executed",
+        "finished",
+        "done",
+        "ended",
+        "ok",
+        "true",
+        "fixed",
+        "0",
+        "pass",
+        "passed",
+        "passing",
+        "success",
+        "successful",
+        "succeeded",
+    }
+)
 # From better to worse: where an identity appears twice, the worse state stands.
 _ORDER: Final[tuple[CaseState, ...]] = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
 
@@ -173,8 +198,9 @@ class _Reader:
         if tests is not None:
             self._every_claim.append(tests)
         for kind in ("failures", "errors"):
-            if count := _number(element.get(kind)):
-                self._counted_bad[f"{self._suite()} (its header counts {kind}: {count})"] = "error"
+            count = (element.get(kind) or "").strip()
+            if count and not _NONE.fullmatch(count):  # what is no count of none is not said to be none
+                self._counted_bad[f"{self._suite()} (its header counts {kind}: {count[:20]})"] = "error"
 
     def _close(self, name: str, element: Element) -> None:
         self._open_names.pop()
@@ -241,12 +267,12 @@ class _Reader:
 def _state(element: Element) -> CaseState:
     """The worst thing said about one test; an expected failure is told from a skip by pytest's mark."""
     states: list[CaseState] = ["passed"]
-    states += [_SAID[said] for key in ("status", "result") if (said := (element.get(key) or "").lower()) in _SAID]
+    states += [_said(element.get(key) or "") for key in ("status", "result")]
     for child in element:
         match _local(child):
-            case "failure":
+            case "failure" | "rerunFailure":
                 states.append("failed")
-            case "error":
+            case "error" | "rerunError":
                 states.append("error")
             case "skipped":
                 states.append(_skip(child))
@@ -255,6 +281,12 @@ def _state(element: Element) -> CaseState:
             case _:
                 pass
     return max(states, key=_ORDER.index)
+
+
+def _said(word: str) -> CaseState:
+    """What an attribute says of a test; a word that nobody knows is not said to be well."""
+    said = word.strip().lower()
+    return "passed" if not said or said in _SAID_WELL else _SAID.get(said, "error")
 
 
 def _skip(element: Element) -> CaseState:

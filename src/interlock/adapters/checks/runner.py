@@ -15,6 +15,7 @@ from typing import Final
 
 from interlock.adapters.checks import asked as asking
 from interlock.adapters.checks import pictures
+from interlock.adapters.checks.agreeing import said_failed
 from interlock.adapters.checks.asked import Asked, Unfit
 from interlock.adapters.checks.commands import Command, command_of
 from interlock.adapters.checks.faults import MOST_BYTES, BadReport, Missing, NothingRan, PlannedOnly
@@ -92,6 +93,7 @@ class CheckRunner:
         given = environment.of_room(env, room)
         if watcher is not None:
             log.unlink(missing_ok=True)  # what an earlier run wrote there is not what this one says
+        at_end: dict[str, tuple[int, ...] | None] = {}
         started = time.time()
         ended = processes.run(
             command.argv,
@@ -104,6 +106,7 @@ class CheckRunner:
             sandbox=asked.sandbox(room),
             redact=redact,
             ask=ask if watcher is None else lambda: ask() or watcher(),
+            exited=lambda: at_end.update(asking.seen(asked)),
         )
         run = _facts(check, command, ended, log)
         run = replace(
@@ -113,6 +116,8 @@ class CheckRunner:
             ended=time.time(),
             environment=_around(given, room, redact),
         )
+        if late := asking.written_late(asked, at_end):
+            return replace(run, expected_report=True, report_fault=("bad-report", late))
         return _shown(run, check, asked, command, room, log, redact, cut=ended.cut)
 
 
@@ -213,6 +218,8 @@ def _shown(
         surface = surface_of(check, asked, output)
     except (BadReport, OSError) as wrong:
         return replace(run, expected_report=True, report_fault=_fault_of(wrong, run))
+    if run.exit_code == 0 and (said := said_failed(check, run.tail, tests)):
+        return replace(run, expected_report=True, report_fault=("report-conflict", said))
     return replace(run, report=_noted(tests, run.tail) if tests is not None else None, surface=surface)
 
 

@@ -11,6 +11,7 @@ from interlock.adapters.files.wording import last
 from interlock.adapters.files.yaml_tree import Items, Keys, Node, Text
 from interlock.core.contract.surfaces import KINDS, CoverageLimits, Limit, Picture, Wait, given_document
 from interlock.core.gate.line_patterns import fault
+from interlock.core.gate.recognise import pytest_command
 
 Table = Mapping[str, Decoder[Any]]
 Decode = Callable[[Reading, Node, str, Table, str], dict[str, Any]]
@@ -26,11 +27,13 @@ _FORMS: Final[Mapping[str, str]] = {
     "against": "pictures: [{image: out/home.png, against: tests/pictures/home.png}]",
     "document": "document: docs/openapi.json",
     "benchmark": "report: {benchmark: out/benchmark.json}",
+    "counted": "report: {junit: out/junit.xml}, or a plain pytest command",
     "covered": "report: {cobertura: out/coverage.xml}",
     "measured": "report: {benchmark: out/benchmark.json}",
     "expects": "expects: [a line that it must write] or refuses: [one that it must not]",
 }
 _NEEDS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "tests": (("counted", "Tests that nothing counts may be none."),),
     "migrations": (("state", "A migration that runs has not shown what it did."),),
     "fixtures": (
         ("count", "Fixtures that load may still be empty."),
@@ -56,6 +59,7 @@ _TOGETHER: Final = (
 
 _KEYS: Final[Mapping[str, str]] = {
     "count": "state",
+    "counted": "report",
     "against": "pictures",
     "benchmark": "report",
     "covered": "report",
@@ -65,6 +69,7 @@ _KEYS: Final[Mapping[str, str]] = {
 
 _WORDS: Final[Mapping[str, str]] = {
     "count": "state",
+    "counted": "report of tests",
     "against": "expected picture",
     "benchmark": "report of a benchmark",
     "covered": "report of coverage",
@@ -104,10 +109,17 @@ def _has(need: str, values: Mapping[str, Any]) -> bool:
         "covered": bool(written & {"cobertura", "lcov"}),
         "measured": "benchmark" in written or bool(values.get("state")),
         "count": bool(values.get("state")),
+        "counted": _is_counted(values),
         "against": bool(pictures) and all(picture.against is not None for picture in pictures),
         "expects": bool(values.get("expects") or values.get("refuses")),
     }
     return known[need] if need in known else bool(values.get(need))
+
+
+def _is_counted(values: Mapping[str, Any]) -> bool:
+    report = values.get("report")
+    named = report is not None and (report.junit or report.tap)
+    return bool(named) or pytest_command(str(values.get("run") or "")) is not None
 
 
 def _spoiled(need: str, node: Keys, values: Mapping[str, Any]) -> bool:

@@ -8,6 +8,13 @@ from pathlib import Path
 from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
 
 LINES = 5
+_NETWORK = frozenset({"ls-remote", "fetch", "push"})
+_LOCKS = ("cannot lock ref", "unable to update local ref", ".lock': File exists", "it did not end within")
+_MENDED_BY_A_PERSON = (
+    *("Permission denied", "Authentication failed", "could not read Username", "could not read Password"),
+    *("Host key verification failed", "SSL certificate problem", "error: 401", "error: 403", "epository not found"),
+)
+"""What a remote says that was reached, and does not let this user in."""
 
 
 class GitFailed(InterlockError):
@@ -22,6 +29,14 @@ class GitFailed(InterlockError):
         self.argv = tuple(argv)
         self.returncode = code
         self.text = text
+
+    @property
+    def passing(self) -> bool:
+        """A remote that cannot be reached, a lock, a deadline; not one that turned this user away."""
+        if any(sign in self.text for sign in _LOCKS):
+            return True
+        asked = any(word in _NETWORK for word in self.argv)
+        return asked and not any(sign in self.text for sign in _MENDED_BY_A_PERSON)
 
 
 class SigningTimeout(InterlockError):

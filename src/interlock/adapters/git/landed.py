@@ -11,6 +11,7 @@ from interlock.host.files import write_whole
 
 TRAILER = "Interlock-Card"
 REVERTS = "Interlock-Reverts"
+RESTORES = "Interlock-Restores"
 _LANDED, _REVERTED = "+", "-"
 
 
@@ -35,13 +36,13 @@ def landed_slugs(mirror: Mirror, commit: str) -> frozenset[str]:
 
 def _said(mirror: Mirror, span: str) -> dict[str, str]:
     """What the newest commit that speaks of a slug says of it: that it landed, or that it was taken back."""
-    landed, reverted = (f"%(trailers:key={key},valueonly,separator=%x1f)" for key in (TRAILER, REVERTS))
-    words = ("log", "-z", "--topo-order", f"--format={landed}%x1e{reverted}")
-    text = mirror.git.text(*words, "-E", f"--grep=^({TRAILER}|{REVERTS}): ", span, seconds=600.0)
+    meanings = {REVERTS: _REVERTED, RESTORES: _LANDED, TRAILER: _LANDED}
+    form = "%x1e".join(f"%(trailers:key={key},valueonly,separator=%x1f)" for key in meanings)
+    grep = f"--grep=^({'|'.join(meanings)}): "
+    text = mirror.git.text("log", "-z", "--topo-order", f"--format={form}", "-E", grep, span, seconds=600.0)
     found: dict[str, str] = {}
     for entry in text.split("\0"):
-        landings, _, reverts = entry.partition("\x1e")
-        for values, meaning in ((reverts, _REVERTED), (landings, _LANDED)):
+        for values, meaning in zip(entry.split("\x1e"), meanings.values(), strict=False):
             for value in filter(None, (part.strip() for part in values.split("\x1f"))):
                 if "@" in value:
                     found.setdefault(value.partition("@")[0].strip(), meaning)

@@ -152,16 +152,41 @@ class Pot:
         return {pair: tuple(clashes) for pair, clashes in found.items()}
 
     def _of_pair(self, pair: PairOf, told: melting.Told) -> list[Clash]:
-        trees = (told.tree, *(self._rows[head].tree for head in pair))
-        return [
-            Clash(
-                path=path,
-                kind=_kind(kind),
-                why=self._worded(text),
-                specs=tuple(f"{tree}:{path}" for tree in trees) if kind in _WITH_MARKS else None,  # type: ignore[arg-type]
+        one, other = pair
+        found = []
+        for path, kind, text in told.clashes:
+            first, second = self._path_on(one, other, path), self._path_on(other, one, path)
+            specs = (
+                f"{told.tree}:{path}",
+                f"{self._rows[one].tree}:{first}",
+                f"{self._rows[other].tree}:{second}",
             )
-            for path, kind, text in told.clashes
-        ]
+            found.append(
+                Clash(
+                    path=path,
+                    kind=_kind(kind),
+                    why=self._worded(text),
+                    specs=specs if kind in _WITH_MARKS else None,
+                    paths=(first, second) if first != second else None,
+                )
+            )
+        return found
+
+    def _path_on(self, head: str, other: str, path: str) -> str:
+        """What ``head`` calls a file that the other renamed to ``path``; the path itself where that cannot be told."""
+        mine = {change.path: change for change in self._changes[head]}
+        if path in mine or self._in_base(path):
+            return path
+        gone = {change.path for change in self._changes[other] if change.status == "D"}
+        left = [old for old, change in mine.items() if change.status == "M" and old in gone]
+        alike = [old for old in left if Path(old).suffix == Path(path).suffix]
+        named = [old for old in alike if Path(old).name == Path(path).name]
+        return next((each[0] for each in (left, alike, named) if len(each) == 1), path)
+
+    def _in_base(self, path: str) -> bool:
+        name = os.fsencode(path)
+        at = bisect_left(self._names, name)
+        return at < len(self._names) and self._names[at] == name
 
     def _worded(self, text: str) -> str:
         """Git's sentence with heads where it names commits that were made here."""

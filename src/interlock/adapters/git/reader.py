@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from interlock.ports import Blob, Melting
 
 AGENT: Final = "agent/"
 CARD_TRAILER: Final = "Interlock-Card"
+JOB_TRAILER: Final = "Interlock-Job"
+_JOB: Final = re.compile(rb"^Interlock-Job:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+_COMMITTED: Final = re.compile(rb"^committer .* (\d+) [-+]\d+$", re.MULTILINE)
+_SKEW: Final = 86_400  # seconds by which the clocks of two machines may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,11 @@ class Reader:
 
 
 def unmerged(git: GitDir, base: str, branches: Mapping[str, str]) -> dict[str, str]:
-    """Those of the branches that hold a commit which base does not."""
+    """Those of the branches that hold a commit which base does not, and whose job did not land there as another commit.
+
+    A branch is landed too when its tip carries a job's trailer and a commit in base's history carries the same: so it is
+    with the styles squash and rebase, and it stays so when that commit was reverted.
+    """
     if not branches:
         return {}
     asked = "\n".join([*dict.fromkeys(branches.values()), f"^{base}"])
@@ -143,4 +152,41 @@ def unmerged(git: GitDir, base: str, branches: Mapping[str, str]) -> dict[str, s
         ahead = set(git.text("rev-list", "--stdin", stdin=asked.encode()).split())
     except GitFailed:
         return dict(branches)  # cannot be told: counted as not merged, so that none is overlooked
-    return {name: oid for name, oid in branches.items() if oid in ahead}
+    left = {name: oid for name, oid in branches.items() if oid in ahead}
+    try:
+        landed = _landed(git, base, tuple(dict.fromkeys(left.values())))
+    except GitFailed:
+        return left  # as above
+    return {name: oid for name, oid in left.items() if oid not in landed}
+
+
+def _landed(git: GitDir, base: str, tips: Sequence[str]) -> frozenset[str]:
+    """The tips whose job a commit in base's history names; the history is read only where a tip names one, and from its time on."""
+    jobs, oldest = _jobs(git, tips)
+    if not jobs:
+        return frozenset()
+    words = ("log", f"--format=%(trailers:key={JOB_TRAILER},valueonly)", f"--grep=^{JOB_TRAILER}: ")
+    told = git.text(*words, f"--since={oldest - _SKEW}", base, seconds=600.0)
+    landed = {line.strip() for line in told.splitlines()}
+    return frozenset(tip for tip, job in jobs.items() if job in landed)
+
+
+def _jobs(git: GitDir, tips: Sequence[str]) -> tuple[dict[str, str], int]:
+    """The jobs that the commits themselves name in their trailers, and when the oldest of those was committed."""
+    if not tips:
+        return {}, 0
+    out = git.run("cat-file", "--batch", "--buffer", stdin="\n".join(tips).encode() + b"\n", seconds=600.0).out
+    found: dict[str, str] = {}
+    times: list[int] = []
+    at = 0
+    for tip in tips:
+        end = out.index(b"\n", at)
+        size = int(out[at:end].split(b" ")[2])
+        head, _, text = out[end + 1 : end + 1 + size].partition(b"\n\n")
+        at = end + size + 2
+        named = _JOB.findall(text.rstrip().rpartition(b"\n\n")[2])
+        committed = _COMMITTED.search(head)
+        if named and committed:
+            found[tip] = named[-1].decode("utf-8", "replace")
+            times.append(int(committed[1]))
+    return found, min(times, default=0)

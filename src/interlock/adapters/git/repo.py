@@ -278,6 +278,10 @@ class GitRepo:
             return None
         return reverting.inverse(git, onto, commit, message.replace("{commit}", commit), author)
 
+    def taken_out(self, head: str, work: str) -> str | None:
+        """The combination without one of its changes; see reverting."""
+        return reverting.taken_out(self.mirror.git, head, work)
+
     def keep(self, ref: str, oid: str) -> None:
         """Make a commit reachable at ref in the mirror and in the user's repository."""
         mirror = self.mirror

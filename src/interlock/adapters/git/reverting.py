@@ -31,3 +31,12 @@ def inverse(git: GitDir, onto: str, commit: str, message: str, author: Author) -
     raw = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", onto, made).out
     paths = tuple(part.decode("utf-8", "surrogateescape") for part in raw.split(b"\0") if part)
     return Inverse(commit=made, of=commit, paths=paths)
+
+
+def taken_out(git: GitDir, head: str, work: str) -> str | None:
+    """A commit with the tree of ``head`` without what ``work`` did, whether or not that is in its history; None where it clashes."""
+    tree, before = (git.text("rev-parse", "--verify", f"{each}^{{tree}}") for each in (head, f"{work}^1"))
+    ours = commit_tree(git, tree, [work], "the combination, as if it followed the change")
+    theirs = commit_tree(git, before, [work], "the tree before the change")
+    melted = melt(git, ours, theirs)
+    return commit_tree(git, melted.tree, [head], "without the change") if melted.clean else None

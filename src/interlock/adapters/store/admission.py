@@ -46,7 +46,7 @@ def _look(connection: Connection, request: Request) -> Lanes:
         cap=caps.caps.get(name),
         paused_by=caps.paused_by.get(name),
         holders=slots.holders(connection),
-        landed=landed | request.landed,
+        landed=(landed - request.gone) | request.landed,
         abandoned=abandoned,
         ceiling=caps.ceiling,
         kinds=caps.kinds,

@@ -107,15 +107,18 @@ def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: 
 
 
 def _take_back(connection: Connection, by: Job, row: LandingRow, at: float) -> None:
-    """What a landed revert takes back is not landed any more, in the same transaction."""
+    """What a landed revert takes back is not landed any more, and what that had taken back is again, in the same transaction."""
     if not by.reverts:
         return
-    of = jobs.load(connection, by.reverts["job"], lock=True)
-    if of.state is State.LANDED:
-        data = {"by": by.id, "commit": row.commit}
-        jobs.write(
-            connection, of, NewEvent(subject=of.id, step=f"reverted:{by.id}", kind="job.reverted", data=data), at
-        )
+    moves = (("job", State.LANDED, "reverted", "commit"), ("restores_job", State.REVERTED, "restored", "landed_commit"))
+    for key, state, word, at_commit in moves:
+        name = by.reverts.get(key)
+        of = jobs.load(connection, name, lock=True) if name is not None else None
+        if of is not None and of.state is state:
+            event = NewEvent(
+                subject=of.id, step=f"{word}:{by.id}", kind=f"job.{word}", data={"by": by.id, at_commit: row.commit}
+            )
+            jobs.write(connection, of, event, at)
 
 
 def landings(connection: Connection) -> tuple[LandingRow, ...]:
@@ -189,16 +192,16 @@ def _check_whole(train: TrainState, rows: Sequence[LandingRow], new: NewEvent) -
 
 
 def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewEvent, signer: Signer) -> None:
-    """Derive again that exactly this commit and tree passed, from the row of evidence that the landing cites."""
+    """Derive again that exactly this commit and tree passed: the row that is cited is of it, and its newest row proves it."""
     if row.train != train.number or row.commit != train.candidate or row.tree != row.tested_tree:
         raise Refused(_mismatch(f"{row.slug} would land as {row.commit[:12]}, which is not what was tested."))
     known = [number for number, _ in evidence.listing(connection, new.subject, row.commit)]
-    if row.evidence not in known[-1:]:
+    if row.evidence not in known:
         raise Refused(
             Refusal(
                 rule="stale-evidence",
-                what=f"Evidence {row.evidence} is not the newest of commit {row.commit[:12]} of train {train.number}.",
-                why="A landing cites the newest evidence of exactly what lands.",
+                what=f"Evidence {row.evidence} is not of commit {row.commit[:12]} of train {train.number}.",
+                why="A landing cites evidence of exactly what lands.",
                 would_change="The combined result is tested again.",
             )
         )

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.adapters.tests_syntax import python_asserts, python_marks
-from interlock.adapters.tests_syntax.python_flow import Flow, Function, dotted, flow_of, rows_of
+from interlock.adapters.tests_syntax import python_asserts, python_fixed, python_marks, python_swaps
+from interlock.adapters.tests_syntax.python_flow import Flow, Function, flow_of, rows_of
+from interlock.adapters.tests_syntax.python_names import dotted
 from interlock.core.gate.test_code import Assertion, Mark, TestCode, TestFile, is_test_side
 
 _FILE: Final = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
@@ -39,6 +40,18 @@ class Parsed:
     path: str
     found: tuple[Found, ...]
     marks: tuple[Mark, ...]
+    tree: ast.Module
+    products: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What holds for the functions of a block: names with a fixed value, and functions that may be decorators."""
+
+    path: str
+    platform: str
+    fixed: python_fixed.Fixed
+    known: Mapping[str, Function]
 
 
 def parse(path: str, data: bytes, platform: str) -> Parsed | None:
@@ -47,29 +60,47 @@ def parse(path: str, data: bytes, platform: str) -> Parsed | None:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    around = _Around(
+        path=path,
+        platform=platform,
+        fixed=python_fixed.fixed_of(tree.body, [*ast.walk(tree)], {}),
+        known={node.name: node for node in tree.body if isinstance(node, Function)},
+    )
     return Parsed(
         path=path,
-        found=tuple(_functions(path, tree.body, (), (), platform, unit=False)),
+        tree=tree,
+        products=python_swaps.products(tree),
+        found=tuple(_functions(around, tree.body, (), (), unit=False, again=python_swaps.rebound(tree.body))),
         marks=(
             *python_marks.of_module(tree, platform),
             *(python_marks.of_runs(tree) if _FILE.fullmatch(path) else ()),
+            *(python_swaps.of_loading(tree.body, unit=False) if _FILE.fullmatch(path) else ()),
         ),
     )
 
 
 def _functions(
-    path: str, body: list[ast.stmt], group: tuple[str, ...], marks: tuple[Mark, ...], platform: str, *, unit: bool
+    around: _Around,
+    body: list[ast.stmt],
+    group: tuple[str, ...],
+    marks: tuple[Mark, ...],
+    *,
+    unit: bool,
+    again: Mapping[str, Mark],
 ) -> Iterator[Found]:
+    path, platform = around.path, around.platform
     for node in body:
         if isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _functions(path, node.body, group, marks, platform, unit=unit)
+            yield from _functions(around, node.body, group, marks, unit=unit, again=again)
         if isinstance(node, ast.ClassDef):
             own = (*marks, *python_marks.of_decorators(node.decorator_list, platform))
             own += tuple(python_marks.of_module(ast.Module(body=_assignments(node.body), type_ignores=[]), platform))
             cases = any("TestCase" in dotted(each) for each in node.bases)
-            yield from _functions(path, node.body, (*group, node.name), own, platform, unit=cases)
+            own += tuple(python_swaps.of_loading(node.body, unit=True)) if cases else ()
+            inside = python_swaps.rebound(node.body)
+            yield from _functions(around, node.body, (*group, node.name), own, unit=cases, again=inside)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            flow = flow_of(node)
+            flow = flow_of(node, around.fixed)
             yield Found(
                 path=path,
                 name=node.name,
@@ -81,6 +112,8 @@ def _functions(
                     *python_marks.of_decorators(node.decorator_list, platform),
                     *python_marks.of_calls(node.body),
                     *flow.marks,
+                    *([again[node.name]] if node.name in again else ()),
+                    *python_swaps.wrapped_away(node, around.known),
                 ),
                 cases=_cases(node),
                 is_test=node.name.startswith("test") and (unit or not group or group[-1].startswith("Test")),
@@ -117,26 +150,39 @@ def resolve(files: Mapping[str, Parsed], *, head: bool) -> dict[str, TestFile]:
         for found in parsed.found:
             if is_test_side(found.path):
                 table.setdefault(found.name, []).append(found)
-    return {path: _file(parsed, table, head=head) for path, parsed in files.items()}
+    near = frozenset(name for path in files if is_test_side(path) for name in _modules(path))
+    return {path: _file(parsed, table, near, head=head) for path, parsed in files.items()}
 
 
-def _file(parsed: Parsed, table: Mapping[str, list[Found]], *, head: bool) -> TestFile:
+def _modules(path: str) -> Iterator[str]:
+    """As a file of the tests may be imported from beside it or from above."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    yield from (".".join(parts[at:]) for at in range(len(parts)))
+
+
+def _file(parsed: Parsed, table: Mapping[str, list[Found]], near: frozenset[str], *, head: bool) -> TestFile:
     tests = []
     for found in parsed.found:
         asserts = tuple(_asserts(found, table, head=head, depth=0))
         if found.is_test or asserts:
             tests.append(_code(found, asserts))
-    return TestFile(path=parsed.path, tests=tuple(tests), marks=parsed.marks)
+    return TestFile(
+        path=parsed.path,
+        tests=tuple(tests),
+        marks=parsed.marks,
+        products=parsed.products,
+        swaps=python_swaps.swaps(parsed.tree, near),
+    )
 
 
 def _asserts(found: Found, table: Mapping[str, list[Found]], *, head: bool, depth: int) -> Iterator[Assertion]:
     yield from found.flow.found
-    for call, times in found.flow.calls:
+    for call, times, guard in found.flow.calls:
         name = python_asserts.name_of(call.func)
         target = _target(call, name, found, table)
         if target is not None and depth < _DEEPEST:
             for each in _asserts(target, table, head=head, depth=depth + 1):
-                yield replace(each, weight=each.weight * times, line=call.lineno)
+                yield replace(each, weight=each.weight * times, line=call.lineno, guard=guard or each.guard, bound=-1)
         elif name not in table and (python_asserts.is_helper(call) if head else _ASSERTS.match(name)):
             text = python_asserts.text_of(call)
             weight = _TRUST if head else 1

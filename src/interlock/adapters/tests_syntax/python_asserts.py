@@ -128,10 +128,29 @@ def always_true(test: ast.expr) -> bool:  # noqa: C901, PLR0911, PLR0912 -- one 
 def _settled(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
     if isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) and _same(left, right):
         return True
+    if isinstance(op, ast.Eq) and (_any(left) or _any(right)):
+        return True
     if isinstance(op, ast.NotEq | ast.IsNot) and _fixed(left) and _fixed(right):
         return not _same(left, right)
     counted = isinstance(left, ast.Call) and name_of(left.func) == "len"
     return counted and isinstance(op, ast.GtE) and isinstance(right, ast.Constant) and right.value == 0
+
+
+def _any(node: ast.expr) -> bool:
+    """What is equal to everything: mock's ANY, and an approximation wider than its value."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return name_of(node) == "ANY"
+    if not isinstance(node, ast.Call) or name_of(node.func) != "approx" or not node.args:
+        return False
+    wide = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+    first = node.args[0].operand if isinstance(node.args[0], ast.UnaryOp) else node.args[0]
+    value = first.value if isinstance(first, ast.Constant) else None
+    if not isinstance(value, int | float):
+        return False
+    absolute, relative = wide.get("abs"), wide.get("rel")
+    return (
+        isinstance(absolute, int | float) and absolute > max(1, abs(value)) and (value != 0 or absolute >= 1000)
+    ) or (isinstance(relative, int | float) and relative >= 1)
 
 
 def _same(left: ast.expr, right: ast.expr) -> bool:

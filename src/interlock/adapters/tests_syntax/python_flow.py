@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from interlock.adapters.tests_syntax import python_asserts as asserts
+from interlock.adapters.tests_syntax import python_fixed as fixed
+from interlock.adapters.tests_syntax.python_names import dotted, of_platform
 from interlock.core.gate.test_code import Assertion, Mark
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 EXITS: Final = frozenset({"sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "exit", "quit", "pytest.exit"})
 _BROAD: Final = frozenset({"Exception", "BaseException", "AssertionError"})
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _ENDS: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -22,18 +26,31 @@ class Flow:
     """What one function does: assertions that count, calls that may be helpers, and marks."""
 
     found: list[Assertion] = field(default_factory=list)
-    calls: list[tuple[ast.Call, int]] = field(default_factory=list)
+    calls: list[tuple[ast.Call, int, str]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     returns: list[int] = field(default_factory=list)
+    caught: list[int] = field(default_factory=list)
+    fixed: fixed.Fixed = field(default_factory=dict)
+    used: frozenset[str] = frozenset()
+    stores: list[tuple[int, str]] = field(default_factory=list)
+    guard: str = ""
+    handling: bool = False
 
 
-def flow_of(function: Function) -> Flow:
-    """Walk through a function's body once."""
-    flow = Flow()
+def flow_of(function: Function, outer: fixed.Fixed | None = None) -> Flow:
+    """Walk through a function's body once; ``outer`` are names with a fixed value around it."""
+    given = frozenset(each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
+    nodes = [each for part in function.body for each in ast.walk(part)]
+    flow = Flow(
+        fixed=fixed.fixed_of(function.body, nodes, outer or {}, given),
+        used=fixed.used_in(nodes),
+        stores=fixed.stores_of(nodes),
+    )
     _block(flow, function.body, live="", times=1, depth=0)
     last = max((each.line for each in flow.found), default=0)
-    for line in flow.returns:
-        if line < last:
+    told = max((each.line for each in flow.found if each.shape != "fail"), default=0)
+    for line, end in (*((line, last) for line in flow.returns), *((line, told) for line in flow.caught)):
+        if line < end:
             flow.marks.append(Mark(line=line, key="return", what="returns before its assertions"))
     return flow
 
@@ -60,16 +77,17 @@ def _statement(flow: Flow, node: ast.stmt, *, live: str, times: int, depth: int)
                 _take(flow, each, live, times)
         case ast.Return():
             if depth or not live:
-                flow.returns.append(node.lineno)
+                (flow.caught if flow.handling else flow.returns).append(node.lineno)
         case ast.If():
             _branches(flow, node, live=live, times=times, depth=depth)
         case ast.For() | ast.AsyncFor():
             rows = rows_of(node.iter)
+            rows = fixed.size_of(node.iter, flow.fixed) if rows is None else rows
             inner = live or ("stands in a loop over nothing" if rows == 0 else "")
             _block(flow, node.body, live=inner, times=times * (rows or 1), depth=depth + 1)
             _block(flow, node.orelse, live=live, times=times, depth=depth + 1)
         case ast.While():
-            off = isinstance(node.test, ast.Constant) and not node.test.value
+            off = fixed.truth_of(node.test, flow.fixed) is False
             _block(flow, node.body, live=live or ("is never reached" if off else ""), times=times, depth=depth + 1)
         case ast.With() | ast.AsyncWith():
             _with(flow, node, live=live, times=times, depth=depth)
@@ -79,7 +97,9 @@ def _statement(flow: Flow, node: ast.stmt, *, live: str, times: int, depth: int)
             for case in node.cases:
                 _block(flow, case.body, live=live, times=times, depth=depth + 1)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            _block(flow, node.body, live=live, times=times, depth=depth + 1)
+            idle = not node.decorator_list and node.name not in flow.used
+            inner = live or ("stands in a function that nothing calls" if idle else "")
+            _block(flow, node.body, live=inner, times=times, depth=depth + 1)
             return
         case ast.Raise() if node.exc is not None:
             name = dotted(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
@@ -91,12 +111,30 @@ def _statement(flow: Flow, node: ast.stmt, *, live: str, times: int, depth: int)
 
 
 def _branches(flow: Flow, node: ast.If, *, live: str, times: int, depth: int) -> None:
-    fixed = node.test.value if isinstance(node.test, ast.Constant) else None
+    truth = fixed.truth_of(node.test, flow.fixed)
     never = "is never reached"
-    off = live or (never if isinstance(node.test, ast.Constant) and not fixed else "")
-    other = live or (never if isinstance(node.test, ast.Constant) and fixed else "")
+    off = live or (never if truth is False else "")
+    other = live or (never if truth is True else "")
+    guard, told = flow.guard, asserts.text_of(node.test)
+    free = truth is not None or of_platform(node.test)
+    flow.guard = guard or ("" if free or _fails(node.orelse) else told)
     _block(flow, node.body, live=off, times=times, depth=depth + 1)
+    flow.guard = guard or ("" if free or _fails(node.body) else f"not ({told})")
     _block(flow, node.orelse, live=other, times=times, depth=depth + 1)
+    flow.guard = guard
+
+
+def _fails(body: list[ast.stmt]) -> bool:
+    """Whether a branch asserts or fails by itself, so that one of both always says something."""
+    return any(
+        isinstance(node, ast.Assert | ast.Raise)
+        or (
+            isinstance(node, ast.Call)
+            and (asserts.of_call(node) is not None or asserts.is_helper(node) or dotted(node.func).endswith("skip"))
+        )
+        for part in body
+        for node in ast.walk(part)
+    )
 
 
 def _with(flow: Flow, node: ast.With | ast.AsyncWith, *, live: str, times: int, depth: int) -> None:
@@ -114,8 +152,10 @@ def _try(flow: Flow, node: ast.Try | ast.TryStar, *, live: str, times: int, dept
         isinstance(each, ast.Return) for part in node.finalbody for each in ast.walk(part)
     )
     _block(flow, node.body, live=live or ("may fail without being seen" if swallows else ""), times=times, depth=depth)
+    before, flow.handling = flow.handling, True
     for handler in node.handlers:
         _block(flow, handler.body, live=live, times=times, depth=depth + 1)
+    flow.handling = before
     _block(flow, node.orelse, live=live, times=times, depth=depth)
     _block(flow, node.finalbody, live=live, times=times, depth=depth)
 
@@ -147,7 +187,9 @@ def _take(flow: Flow, found: Assertion, live: str, times: int) -> None:
             Mark(line=found.line, key="always", what=f"has an assertion that is always true: {found.text}")
         )
     else:
-        flow.found.append(replace(found, weight=found.weight * times))
+        names = set(_NAME.findall(found.subject))
+        bound = sum(line < found.line and name in names for line, name in flow.stores)
+        flow.found.append(replace(found, weight=found.weight * times, bound=bound, guard=flow.guard))
 
 
 def _expressions(flow: Flow, node: ast.stmt, *, live: str, times: int) -> None:
@@ -157,7 +199,7 @@ def _expressions(flow: Flow, node: ast.stmt, *, live: str, times: int) -> None:
         if found is not None:
             _take(flow, found, live, times)
         elif not live:
-            flow.calls.append((call, times))
+            flow.calls.append((call, times, flow.guard))
         name = dotted(call.func)
         if name in EXITS:
             flow.marks.append(Mark(line=call.lineno, key=name, what=f"ends the run by {name}"))
@@ -186,11 +228,3 @@ def rows_of(node: ast.expr) -> int | None:
         case ast.Call(func=ast.Attribute(value=ast.Dict() as table, attr="items"), args=[]):
             return rows_of(table)
     return None
-
-
-def dotted(node: ast.expr) -> str:
-    """``a.b.c`` of a name or attribute; empty for anything else."""
-    if isinstance(node, ast.Attribute):
-        before = dotted(node.value)
-        return f"{before}.{node.attr}" if before else node.attr
-    return node.id if isinstance(node, ast.Name) else ""

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.adapters.tests_syntax.python_flow import EXITS, dotted
+from interlock.adapters.tests_syntax.python_flow import EXITS
+from interlock.adapters.tests_syntax.python_names import dotted, of_platform
 from interlock.core.gate.test_code import Mark
 
 _SKIPS: Final = frozenset({"skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure"})
 _CALLS: Final = frozenset({"pytest.skip", "pytest.xfail", "pytest.importorskip", "skipTest", "importorskip"})
-_PLATFORM: Final = ("sys.platform", "os.name", "platform.system", "sys.version_info", "platform.machine")
-# A name that a project gives to such a condition; whether a test is skipped here is seen in its report.
-_NAMED: Final = re.compile(
-    r"(?:^|[._])(?:IS_)?(?:WIN|WIN32|WINDOWS|MAC|MACOS|DARWIN|LINUX|POSIX|PYPY|PY_?\d+)(?:_|$)", re.IGNORECASE
-)
 _ENDS: Final = frozenset({"atexit.register", "os._exit", "os.abort"})
 _SETS: Final = frozenset({"setattr", "monkeypatch.setattr", "patch", "mock.patch", "patch.object", "mock.patch.object"})
 _JUDGES: Final = frozenset({"pytest", "_pytest", "unittest", "builtins", "pluggy", "TestCase"})
@@ -123,25 +118,7 @@ def _is_declared(call: ast.Call, last: str) -> bool:
     reason = any(word.arg == "reason" for word in call.keywords) or (
         last in ("skipIf", "skipUnless") and len(call.args) > 1
     )
-    return reason and _of_platform(condition)
-
-
-def _of_platform(node: ast.expr) -> bool:  # noqa: PLR0911 -- one form a case
-    """Whether a condition narrows down the platform, as the language or the project names it."""
-    match node:
-        case ast.BoolOp(op=ast.And(), values=values):
-            return any(map(_of_platform, values))
-        case ast.BoolOp(values=values):
-            return all(map(_of_platform, values))
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _of_platform(operand)
-        case ast.Compare(left=left):
-            return ast.unparse(left).startswith(_PLATFORM)
-        case ast.Call(func=ast.Attribute(value=value, attr="startswith")):
-            return ast.unparse(value).startswith(_PLATFORM)
-        case ast.Name() | ast.Attribute():
-            return bool(_NAMED.search(dotted(node)))
-    return False
+    return reason and of_platform(condition)
 
 
 def holds(condition: ast.expr, platform: str) -> bool | None:

@@ -11,7 +11,7 @@ _MOST_BYTES = 4 << 20
 
 
 class SyntaxReader:
-    """Python by ``ast``, TypeScript and JavaScript by tree-sitter."""
+    """Python by ``ast``, TypeScript and JavaScript by tree-sitter, the names of tests in Go, Java and Ruby."""
 
     def __init__(self, platform: str = sys.platform) -> None:
         self._platform = platform
@@ -30,7 +30,9 @@ class SyntaxReader:
 
 
 def _scripts(files: Mapping[str, bytes], *, head: bool) -> dict[str, TestFile]:
-    from interlock.adapters.tests_syntax import scripts
+    from interlock.adapters.tests_syntax import other_tests, scripts
 
     parsed = {path: scripts.parse(path, data) for path, data in files.items() if path.endswith(scripts.SUFFIXES)}
-    return scripts.resolve({path: each for path, each in parsed.items() if each is not None}, head=head)
+    others = {path: other_tests.read(path, data) for path, data in files.items() if path not in parsed}
+    known = {path: each for path, each in others.items() if each is not None}
+    return scripts.resolve({path: each for path, each in parsed.items() if each is not None}, head=head) | known

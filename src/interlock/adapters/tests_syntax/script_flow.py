@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from interlock.adapters.tests_syntax.script_nodes import every, text
 from interlock.core.gate.test_code import Assertion, Mark
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _EXACT: Final = re.compile(
     r"toBe|toEqual|toStrictEqual|toMatchObject|toMatchInlineSnapshot|toMatchSnapshot|toHaveText|toHaveBeenCalledWith"
     r"|equal|strictEqual|deepEqual|deepStrictEqual|eql|eq|isNull|toBeNull|toBeUndefined|toBeCloseTo|toHaveValue"
 )
+_SAME: Final = ("toBe", "toEqual", "toStrictEqual")
 _EXITS: Final = frozenset({"process.exit", "process.abort", "process.kill", "Deno.exit", "process.reallyExit"})
 _LITERALS: Final = frozenset({"true", "false", "null", "undefined", "number", "string"})
 
@@ -29,6 +31,7 @@ class Flow:
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     returns: list[int] = field(default_factory=list)
+    guard: str = ""
 
 
 def flow_of(body: Node) -> Flow:
@@ -44,7 +47,7 @@ def flow_of(body: Node) -> Flow:
 
 def file_marks(root: Node) -> Iterator[Mark]:
     """Ends and patches that hold for a whole file, and a report that it writes itself."""
-    for node in _all(root):
+    for node in every(root):
         line = node.start_point[0] + 1
         if (
             node.type == "call_expression"
@@ -74,7 +77,7 @@ def _visit(flow: Flow, node: Node, *, live: str, times: int) -> None:  # noqa: C
                 live = live or "is never reached"
         return
     if node.type == "return_statement":
-        inside = any(each.type == "call_expression" for each in _all(node))
+        inside = any(each.type == "call_expression" for each in every(node))
         if not live and not inside:
             flow.returns.append(node.start_point[0] + 1)
     if node.type == "try_statement":
@@ -99,10 +102,19 @@ def _visit(flow: Flow, node: Node, *, live: str, times: int) -> None:  # noqa: C
 def _if(flow: Flow, node: Node, *, live: str, times: int) -> None:
     condition, then, other = (node.child_by_field_name(name) for name in ("condition", "consequence", "alternative"))
     word = text(condition).strip("()").strip() if condition is not None else ""
+    guard, settled = flow.guard, word in ("true", "1", "false", "0")
     if then is not None:
+        flow.guard = guard or ("" if settled or _fails(other) else word)
         _visit(flow, then, live=live or ("is never reached" if word in ("false", "0") else ""), times=times)
     if other is not None:
+        flow.guard = guard or ("" if settled or _fails(then) else f"!({word})")
         _visit(flow, other, live=live or ("is never reached" if word in ("true", "1") else ""), times=times)
+    flow.guard = guard
+
+
+def _fails(branch: Node | None) -> bool:
+    """Whether a branch asserts or fails by itself, so that one of both always says something."""
+    return branch is not None and bool(re.search(r"\bexpect\b|\bassert|\bthrow\b|\bfail\(|\.skip\(", text(branch)))
 
 
 def _try(flow: Flow, node: Node, *, live: str, times: int) -> None:
@@ -125,6 +137,9 @@ def _call(flow: Flow, node: Node, live: str, times: int) -> bool:
         return True
     found = _assertion(node, name, line)
     if found is not None:
+        loose = re.search(r"\.(?:resolves|rejects)\.", name) and node.parent is not None
+        if loose and node.parent is not None and node.parent.type == "expression_statement":
+            live = live or "is not waited for"
         _take(flow, found, live, times)
         return True
     if re.search(r"(?:^|\.)skip$", name) and not live:
@@ -151,6 +166,7 @@ def _take(flow: Flow, found: Assertion, live: str, times: int) -> None:
                 weight=times,
                 parts=found.parts,
                 subject=found.subject,
+                guard=flow.guard,
             )
         )
 
@@ -166,9 +182,12 @@ def _assertion(node: Node, name: str, line: int) -> Assertion | None:
         strength = 2 if negated or not _EXACT.fullmatch(matcher) else 3
         if matcher in _WEAK or (negated and matcher in ("toBeNull", "toBeUndefined", "toBeFalsy")):
             strength = 1
+        any_value = matcher in _SAME and not negated and [text(each) for each in given] == ["expect.anything()"]
+        if any_value:
+            strength, matcher = 1, "anything"
         if _always(subject, matcher, [text(each) for each in given], negated=negated):
             strength = 0
-        shape = f"{_mask(subject)} {'not ' if negated else ''}{matcher}"
+        shape = f"{_mask(subject)} {'not ' if negated else ''}{'equals' if matcher in _SAME else matcher}"
         return Assertion(
             subject=text(subject), text=_short(node), shape=shape, line=line, strength=strength, parts=_parts(given)
         )
@@ -211,14 +230,9 @@ def _expected(node: Node) -> Node | None:
 def _always(subject: Node, matcher: str, given: list[str], *, negated: bool) -> bool:
     fixed = subject.type in _LITERALS
     if not fixed:
-        return (
-            bool(given)
-            and matcher in ("toBe", "toEqual", "toStrictEqual")
-            and not negated
-            and text(subject) == given[0]
-        )
+        return bool(given) and matcher in _SAME and not negated and text(subject) == given[0]
     word = text(subject)
-    if matcher in ("toBe", "toEqual", "toStrictEqual"):
+    if matcher in _SAME:
         return bool(given) and (word == given[0]) is not negated
     return matcher in ("toBeTruthy", "toBeDefined", "toBeFalsy", "toBeNull", "toBeUndefined")
 
@@ -259,19 +273,6 @@ def _mask(node: Node) -> str:
     if node.type == "member_expression":
         return f"_.{text(node.child_by_field_name('property'))}"
     return "_"
-
-
-def _all(node: Node) -> Iterator[Node]:
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(one.named_children)
-
-
-def text(node: Node | None) -> str:
-    """The source of a node."""
-    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
 def _short(node: Node) -> str:

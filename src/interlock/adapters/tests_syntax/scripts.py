@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from interlock.adapters.tests_syntax import script_flow
-from interlock.adapters.tests_syntax.script_flow import Flow, text
+from interlock.adapters.tests_syntax import script_flow, script_swaps
+from interlock.adapters.tests_syntax.script_flow import Flow
+from interlock.adapters.tests_syntax.script_nodes import FUNCTIONS, text
 from interlock.core.gate.test_code import Assertion, Mark, TestCode, TestFile
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ SUFFIXES: Final = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _TESTS: Final = frozenset({"it", "test", "specify", "fit", "ftest", "xit", "xtest", "xspecify"})
 _GROUPS: Final = frozenset({"describe", "suite", "context", "fdescribe", "xdescribe", "xcontext"})
 _OFF: Final = frozenset({"skip", "only", "todo", "failing", "fails", "fixme", "skipIf", "runIf"})
-_FUNCTIONS: Final = ("arrow_function", "function_expression", "function", "generator_function")
 _DEEPEST: Final = 4
 # A helper that cannot be read here: what is believed by its name on the head, and what is missed when it is gone.
 _MAY_ASSERT: Final = re.compile(r"(?:assert|check|verify|ensure|should|validate|expect)(?=[A-Z_]|$)")
@@ -48,6 +48,8 @@ class Parsed:
     path: str
     found: tuple[Found, ...]
     marks: tuple[Mark, ...]
+    products: frozenset[str]
+    swaps: Mapping[str, Mark]
 
 
 def parse(path: str, data: bytes) -> Parsed | None:
@@ -58,7 +60,14 @@ def parse(path: str, data: bytes) -> Parsed | None:
     marks: list[Mark] = []
     found = tuple(_walk(path, tree.root_node, (), (), marks))
     marks += script_flow.file_marks(tree.root_node)
-    return Parsed(path=path, found=found, marks=tuple(marks))
+    marks += script_swaps.own_judges(tree.root_node)
+    return Parsed(
+        path=path,
+        found=found,
+        marks=tuple(marks),
+        products=frozenset(script_swaps.products(tree.root_node, path)),
+        swaps=script_swaps.swaps(tree.root_node, path),
+    )
 
 
 @cache
@@ -150,7 +159,7 @@ def _called(node: Node) -> _Called | None:
     if words[0] == "test" and len(words) > 1 and words[1] in ("describe", "suite"):
         words = (words[1], *words[2:])
     given = arguments.named_children
-    body = next((each for each in reversed(given) if each.type in _FUNCTIONS), None)
+    body = next((each for each in reversed(given) if each.type in FUNCTIONS), None)
     options = " ".join(text(each) for each in given if each.type == "object")
     if not given or given[0].type not in ("string", "template_string", "identifier", "binary_expression"):
         return None
@@ -190,7 +199,7 @@ def _named_function(node: Node) -> tuple[str, Node] | None:
     name, value = node.child_by_field_name("name"), node
     if node.type == "variable_declarator":
         found = node.child_by_field_name("value")
-        if found is None or found.type not in _FUNCTIONS:
+        if found is None or found.type not in FUNCTIONS:
             return None
         value = found
     elif node.type not in ("function_declaration", "method_definition"):
@@ -226,7 +235,9 @@ def _file(parsed: Parsed, table: Mapping[str, list[Found]], *, head: bool) -> Te
                     ids=_identities(found) if found.is_test else (),
                 )
             )
-    return TestFile(path=parsed.path, tests=tuple(tests), marks=parsed.marks)
+    return TestFile(
+        path=parsed.path, tests=tuple(tests), marks=parsed.marks, products=parsed.products, swaps=parsed.swaps
+    )
 
 
 def _asserts(found: Found, table: Mapping[str, list[Found]], *, head: bool, depth: int) -> Iterator[Assertion]:

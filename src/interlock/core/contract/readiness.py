@@ -12,7 +12,7 @@ from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.ground import Ground, ground_of
 from interlock.core.contract.needs_known import needs_known
 from interlock.core.contract.not_built import not_built
-from interlock.core.contract.own_gate import own_gate
+from interlock.core.contract.own_gate import own_gate, own_judges
 from interlock.core.contract.places import Places, Positions, in_order
 from interlock.core.contract.policy import Policy
 from interlock.core.contract.suggest import nearest
@@ -59,7 +59,12 @@ def judge_on(card: Card, ground: Ground, places: Places) -> tuple[Problem, ...]:
 
 def warnings_on(card: Card, ground: Ground, places: Places) -> tuple[Problem, ...]:
     """As warnings, for many cards on one ground."""
-    found = (_weak_checks(card, places), idle_patterns(card, ground, places), unkept(card, ground.policy, places))
+    found = (
+        _weak_checks(card, places),
+        own_judges(card, ground, places),
+        idle_patterns(card, ground, places),
+        unkept(card, ground.policy, places),
+    )
     return in_order([problem for each in found for problem in each])
 
 

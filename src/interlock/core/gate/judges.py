@@ -9,10 +9,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.core.contract.paths import Pattern, parse
-from interlock.core.gate import conftests
+from interlock.core.gate import conftests, makefiles
 from interlock.core.gate import judging_configs as configs
 from interlock.core.gate.changes import Change
-from interlock.core.gate.judging_commands import Judges, judges_of, recipes
+from interlock.core.gate.judging_checkers import weaker_section
+from interlock.core.gate.judging_commands import Judges, judges_of
+from interlock.core.gate.judging_tools import other_tools, required, runner_configs
+from interlock.core.gate.shadows import (
+    Files,
+    ReadMany,
+    Trees,
+    asserting_helpers,
+    imported_by_tests,
+    shadows,
+    watches_the_run,
+)
+from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 
 RUN: Final = "what judges"
@@ -41,29 +53,6 @@ CI: Final = (
 )
 """Where forges and runners look for what they run."""
 
-# Settings that are for one tool alone → the words of a command by which that tool is known to judge.
-_WHOLE: Final = (
-    (r"noxfile\.py", ("nox",)),
-    (r"jest\.config\.\w+|jest\.(setup|preset)\.\w+", ("jest",)),
-    (r"(vitest|vite)\.config\.\w+|vitest\.workspace\.\w+", ("vitest",)),
-    (r"playwright\.config\.\w+", ("playwright",)),
-    (r"cypress\.config\.\w+|cypress\.json", ("cypress",)),
-    (r"\.mocharc\.\w+", ("mocha",)),
-    (r"\.nycrc(\.\w+)?|\.c8rc(\.json)?", ("nyc", "c8")),
-    (r"karma\.conf\.\w+", ("karma", "ng")),
-    (r"eslint\.config\.\w+|\.eslintrc(\.\w+)?|\.eslintignore", ("eslint",)),
-    (r"biome\.jsonc?", ("biome",)),
-    (r"\.?mypy\.ini", ("mypy",)),
-    (r"\.?ruff\.toml", ("ruff",)),
-    (r"\.flake8", ("flake8",)),
-    (r"\.?pylintrc(\.toml)?", ("pylint",)),
-    (r"pyrightconfig\.json", ("pyright", "basedpyright")),
-    (r"\.golangci\.ya?ml", ("golangci-lint",)),
-    (r"\.pre-commit-config\.yaml", ("pre-commit", "prek")),
-    (r"clippy\.toml", ("clippy", "cargo")),
-    (r"phpunit\.xml(\.dist)?", ("phpunit",)),
-    (r"\.rspec", ("rspec",)),
-)
 _STAND_INS: Final = frozenset(
     {
         "sitecustomize",
@@ -94,26 +83,68 @@ class Touched:
 
 
 def touched_judges(
-    commands: Sequence[str], changes: Sequence[Change], both: Both, owned_paths: Sequence[str]
+    commands: Sequence[str],
+    changes: Sequence[Change],
+    both: Both,
+    owned_paths: Sequence[str],
+    *,
+    files: Files | None = None,
+    read_many: ReadMany | None = None,
 ) -> tuple[Touched, ...]:
     """What the work changes of that which judges it, for the commands of its checks.
 
     A file that the card owns by its exact path was given to the work and is not named.  Settings of known tools are compared by the sections
-    that judge, and only what lets more pass is named; any change of a script, of a recipe that a check runs, or of a CI file is.
+    that judge, and only what lets more pass is named; any change of a script, of a recipe that a check runs, of a file in a language that is
+    not read here, or of a CI file is.  ``files`` gives the paths of the base, ``read_many`` what its files hold.
     """
     found = judges_of(commands, lambda path: both(path)[0])
+    for name in runner_configs(found.words):
+        for path in required(name, both(name)[0] or b""):
+            if both(path)[0] is not None:
+                found.files.setdefault(path, name)
+    look = _Look(both=both, found=found, trees=Trees(both, changes, files, read_many), roots=_roots(changes, both))
     given = {pattern.head for pattern in map(parse, owned_paths) if pattern.plain}
     touched: list[Touched] = []
     for change in changes:
         if change.path in given:
             continue
         try:
-            whats = list(dict.fromkeys(_of(change, both, found)))
+            whats = list(dict.fromkeys(_of(change, look)))
         except configs.Unreadable as fault:
             whats = [f"it cannot be read any more. {fault}"]
         if whats:
             touched.append(Touched(path=change.path, what="; ".join(whats[:4])))
     return tuple(touched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """How the changes are looked at: both sides, what judges, what there is, and folders from which modules are imported."""
+
+    both: Both
+    found: Judges
+    trees: Trees
+    roots: tuple[str, ...]
+
+
+def _roots(changes: Sequence[Change], both: Both) -> tuple[str, ...]:
+    """The top, folders that pytest is told of, and all folders of the work where a conftest.py now changes the path."""
+    roots = [""]
+    for name in configs.PYTEST_FILES:
+        try:
+            settings = configs.pytest_settings(name, both(name)[1])
+        except configs.Unreadable:
+            settings = None
+        value = (settings or {}).get("pythonpath") or ""
+        roots += [
+            each.removeprefix("./").strip("/.") for each in (value if isinstance(value, list) else str(value).split())
+        ]
+    conftest = [each.path for each in changes if posixpath.basename(each.path) in ("conftest.py", "__init__.py")]
+    if any(conftests.puts_on_path(*both(path)) for path in conftest if path.endswith("conftest.py")):
+        for each in changes:
+            parts = each.path.split("/")
+            roots += ["/".join(parts[:at]) for at in range(1, len(parts))]
+    return tuple(dict.fromkeys(roots))
 
 
 def judge_judges(touched: tuple[Touched, ...]) -> Verdict | None:
@@ -135,47 +166,101 @@ def is_ci(path: str) -> bool:
 _CI: Final[tuple[Pattern, ...]] = tuple(map(parse, CI))
 
 
-def _of(change: Change, both: Both, found: Judges) -> Iterator[str]:  # noqa: C901 -- one kind of file a line
-    path = change.path
+def _of(change: Change, look: _Look) -> Iterator[str]:
+    path, found = change.path, look.found
     name = posixpath.basename(path)
-    before, after = both(path)
+    before, after = look.both(path)
     if path in found.files and not _is_config(name):
         yield f"it is what the check runs by {found.files[path]}"
     if is_ci(path):
         yield "it says what is run for every change"
-    if path in found.targets:
-        yield from _make(found.targets[path], before, after)
+    yield from _make(change, look, before, after)
     if name == "package.json":
-        yield from _package(found.scripts.get(path, set()), before, after)
+        spread = found.spread if path != "package.json" else set()
+        yield from _package(found.scripts.get(path, set()) | spread, before, after)
     if name in configs.PYTEST_FILES:
-        yield from _pytest(path, both)
-        yield from configs.weaker_coverage(
-            configs.coverage_settings(name, before), configs.coverage_settings(name, after)
-        )
+        yield from _pytest(path, look)
         yield from _tools(name, before, after, found.words)
-    if name == ".coveragerc":
-        yield from configs.weaker_coverage(
-            configs.coverage_settings(name, before), configs.coverage_settings(name, after)
-        )
-    if name == "conftest.py":
-        yield from conftests.weaker(before, after)
+    if name in (*configs.PYTEST_FILES, ".coveragerc"):
+        sides = (configs.coverage_settings(name, before), configs.coverage_settings(name, after))
+        yield from configs.weaker_coverage(*sides)
     if re.fullmatch(r"tsconfig(\.\w+)*\.json", name) and found.words & {"tsc", "vue-tsc", "tsgo", "ts-jest"}:
         yield from configs.weaker_types(configs.json_of(before), configs.json_of(after))
-    for pattern, tools in _WHOLE:
-        if re.fullmatch(pattern, name) and found.words & set(tools):
-            yield f"it says what {tools[0]} does"
+    yield from other_tools(path, before, after, found.words)
+    if name.endswith((".py", ".pyc", ".pyo", ".so", ".pyd")):
+        yield from _python(change, look, before, after)
     yield from _stand_in(change, found.words)
+
+
+def _python(change: Change, look: _Look, before: bytes | None, after: bytes | None) -> Iterator[str]:
+    path = change.path
+    if posixpath.basename(path) == "conftest.py":
+        above = _above(path, look.both)
+        yield from conftests.weaker(before, after, lambda name: _module(name, path, look.both), above)
+    elif is_test_side(path):
+        yield from conftests.new_hooks(before, after)
+    else:
+        if watches_the_run(before, after):
+            yield "it looks for what runs the tests"
+        lost = list(asserting_helpers(path, before, after)) if b"assert" in (before or b"") else []
+        if lost and imported_by_tests(path, look.trees):
+            yield from lost
+    yield from shadows(change, look.trees, look.roots)
+
+
+def _above(path: str, both: Both) -> frozenset[str]:
+    """The fixtures of the base in the folders above."""
+    found: frozenset[str] = frozenset()
+    folder = posixpath.dirname(path)
+    while folder:
+        folder = posixpath.dirname(folder)
+        found |= conftests.fixtures(both(posixpath.join(folder, "conftest.py"))[0])
+    return found
+
+
+def _module(name: str, path: str, both: Both) -> bytes | None:
+    """A module as a conftest.py would find it: beside it, in a folder above, at the top or in src, on the head."""
+    folder = posixpath.dirname(path)
+    plain = name.lstrip(".").replace(".", "/")
+    places = [folder, *(("", "src", "lib") if not name.startswith(".") else ())]
+    for _ in range(len(name) - len(name.lstrip(".")) - 1):
+        places = [posixpath.dirname(places[0])]
+    for place in dict.fromkeys(places):
+        for each in (f"{plain}.py", f"{plain}/__init__.py"):
+            data = both(posixpath.normpath(posixpath.join(place, each)))[1]
+            if data is not None:
+                return data
+    return None
 
 
 def _is_config(name: str) -> bool:
     return name in (*configs.PYTEST_FILES, ".coveragerc", "package.json", "conftest.py") or name.startswith("tsconfig")
 
 
-def _make(goals: set[str], before: bytes | None, after: bytes | None) -> Iterator[str]:
-    old, new = (recipes((data or b"").decode("utf-8", "replace"), goals) for data in (before, after))
-    for name in dict.fromkeys((*old, *new)):
-        if old.get(name) != new.get(name):
-            yield f"{name.removesuffix(' =')} is another one"
+def _make(change: Change, look: _Look, before: bytes | None, after: bytes | None) -> Iterator[str]:
+    """The Makefile itself, one that would be read in its place, and files that keep a goal from being made."""
+    path, name = change.path, posixpath.basename(change.path)
+    if path in look.found.targets:
+        yield from makefiles.changed(before, after, look.found.targets[path])
+        if after is None:
+            yield "it is gone"
+    for other, goals in look.found.targets.items():
+        folder, known = posixpath.split(other)
+        if change.status != "A":
+            continue
+        ranks = [makefiles.NAMES.index(each) if each in makefiles.NAMES else -1 for each in (name, known)]
+        if posixpath.dirname(path) == folder and 0 <= ranks[0] < ranks[1]:
+            yield f"make would read it in place of {known}"
+        if not folder or path.startswith(f"{folder}/"):
+            inside = path[len(folder) + 1 :] if folder else path
+            file = makefiles.parsed((look.both(other)[1] or b"").decode("utf-8", "replace"))
+            goal = makefiles.up_to_date(file, goals, inside)
+            if goal is not None and not _has_folder(look.trees, posixpath.join(folder, goal)):
+                yield f"make would take the goal {goal} for done"
+
+
+def _has_folder(trees: Trees, folder: str) -> bool:
+    return any(each.startswith(f"{folder}/") for each in trees.base_files)
 
 
 def _package(scripts: set[str], before: bytes | None, after: bytes | None) -> Iterator[str]:
@@ -188,10 +273,16 @@ def _package(scripts: set[str], before: bytes | None, after: bytes | None) -> It
             yield f"{key} is set in another way"
 
 
-def _pytest(path: str, both: Both) -> Iterator[str]:
+def _pytest(path: str, look: _Look) -> Iterator[str]:
     """The settings that hold in the file's folder, whichever file they are in: one hides another."""
     folder = posixpath.dirname(path)
-    yield from configs.weaker_pytest(_in_force(folder, both, 0), _in_force(folder, both, 1))
+    names = (posixpath.join(folder, each) for each in (*configs.PYTEST_FILES, ".coveragerc"))
+    asked = (configs.coverage_settings(posixpath.basename(each), look.both(each)[0]) for each in names)
+    floor = max(float(each.get("report", {}).get("fail_under") or 0) for each in asked)
+    inside = [posixpath.relpath(each, folder or ".") for each in look.trees.base_files if each.startswith(folder)]
+    tests = [each for each in inside if re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", each)] if inside else None
+    sides = (_in_force(folder, look.both, 0), _in_force(folder, look.both, 1))
+    yield from configs.weaker_pytest(*sides, floor=floor, tests=tests)
 
 
 def _in_force(folder: str, both: Both, side: int) -> configs.Settings:
@@ -225,7 +316,7 @@ def _tools(name: str, before: bytes | None, after: bytes | None, words: set[str]
         ):
             a, b = (data.get("tool", {}).get(tool) for data in (old, new))
             if a != b and words & {tool, {"taskipy": "task"}.get(tool, tool)}:
-                yield f"[tool.{tool}] is another one"
+                yield from weaker_section(tool, a, b)
         points = [data.get("project", {}).get("entry-points", {}).get("pytest11") for data in (old, new)]
         if points[0] != points[1]:
             yield "it makes a plugin of pytest"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from interlock.core.gate import makefiles
 from interlock.core.gate.judging_configs import Unreadable, json_of
 
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "source", "."})
@@ -43,8 +44,9 @@ _NPM: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _CONFIG: Final = frozenset(
     {"-c", "--config", "--config-file", "--rcfile", "--cov-config", "--settings", "--project", "-p"}
 )
-_SPLIT: Final = re.compile(r"&&|\|\||[;|&\n()]")
-MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+# Options of interpreters and of shells that take the next word.
+_TAKES: Final = re.compile(r"-[WXr]|--check-hash-based-pycs|--require|--loader|--import")
+_SHELL_TAKES: Final = re.compile(r"[-+][a-zA-Z]*[oO]")
 _DEEPEST: Final = 4
 
 Read = Callable[[str], bytes | None]
@@ -52,11 +54,15 @@ Read = Callable[[str], bytes | None]
 
 @dataclass(slots=True)
 class Judges:
-    """What commands are judged by: files with the command that names them, make targets, scripts of package.json, and all words."""
+    """What commands are judged by: files with the command that names them, make targets, scripts of package.json, and all words.
+
+    ``spread`` are scripts that are run in packages below, wherever these are.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     targets: dict[str, set[str]] = field(default_factory=dict)
     scripts: dict[str, set[str]] = field(default_factory=dict)
+    spread: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
 
 
@@ -68,8 +74,7 @@ def judges_of(commands: Sequence[str], read: Read) -> Judges:
     return found
 
 
-def _follow(found: Judges, text: str, said: str, read: Read, depth: int) -> None:
-    folder = ""
+def _follow(found: Judges, text: str, said: str, read: Read, depth: int, folder: str = "") -> None:
     for words in _simple(text):
         found.words.update(re.split(r"[^\w.-]+", " ".join(words)))
         if words[0] == "cd" and len(words) > 1:
@@ -82,6 +87,9 @@ def _follow(found: Judges, text: str, said: str, read: Read, depth: int) -> None
             found.files[path] = said
             if depth < _DEEPEST and _is_shell(path, data):
                 _follow(found, data.decode("utf-8", "replace"), said, read, depth + 1)
+        inner = _inner(words)
+        if inner and depth < _DEEPEST:
+            _follow(found, inner, said, read, depth + 1, folder)
         if words[0] in ("make", "gmake"):
             _make(found, words[1:], folder, said, read, depth)
         if words[0] in _NPM:
@@ -90,9 +98,9 @@ def _follow(found: Judges, text: str, said: str, read: Read, depth: int) -> None
 
 def _simple(text: str) -> Iterator[list[str]]:
     """The words of each simple command, without values of the environment and words that only run the next one."""
-    for part in _SPLIT.split(re.sub(r"\\\n", " ", text)):
+    for part in _parts(re.sub(r"\\\n", " ", text)):
         try:
-            words = shlex.split(part, comments=True)
+            words = shlex.split(part)
         except ValueError:
             words = part.split()
         before = False
@@ -101,6 +109,43 @@ def _simple(text: str) -> Iterator[list[str]]:
             words = [words[0][1:], *words[1:]] if words[0].startswith("@") and len(words[0]) > 1 else words[1:]
         if words:
             yield words
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text cut where one command ends, outside of quotes; without comments."""
+    part, quote, at = "", "", 0
+    while at < len(text):
+        char = text[at]
+        if char == "\\" and quote != "'":
+            part += text[at : at + 2]
+            at += 2
+            continue
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "#" and (not part or part[-1].isspace()):
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+            continue
+        elif char in ";|&\n()`":
+            yield part
+            part, at = "", at + 1
+            continue
+        part += char
+        at += 1
+    yield part
+
+
+def _inner(words: list[str]) -> str:
+    """What a shell is told to run by its own option: ``bash -ec '…'``."""
+    if posixpath.basename(words[0]) in _SHELLS | {"eval", "xargs"}:
+        for at, word in enumerate(words[1:], 1):
+            if re.fullmatch(r"-[a-z]*c[a-z]*", word):
+                return "".join(words[at + 1 : at + 2])
+        if words[0] in ("eval", "xargs"):
+            return " ".join(each for each in words[1:] if not each.startswith("-"))
+    return ""
 
 
 def _is_before(word: str, *, after_one: bool) -> bool:
@@ -118,15 +163,33 @@ def _named(words: list[str], folder: str) -> Iterator[str]:
         yield _path(words[0], folder)
     plain = re.sub(r"[\d.]+$", "", program)
     if program in _SHELLS or plain in _INTERPRETERS or program in _INTERPRETERS:
-        script = next((each for each in rest if not each.startswith("-")), None)
-        if script is not None and "-m" not in rest and "-c" not in rest:
-            yield _path(script, folder)
+        yield from _script(rest, folder, shell=program in _SHELLS)
     for at, word in enumerate(rest):
         option, equals, value = word.partition("=")
         if option in _CONFIG and not (program in ("make", "python", "python3") or program in _SHELLS):
             name = value if equals else "".join(rest[at + 1 : at + 2])
             if name:
                 yield _path(name, folder)
+
+
+def _script(rest: list[str], folder: str, *, shell: bool) -> Iterator[str]:
+    """What an interpreter runs: a file, or a module by its name; nothing when the words hold the program itself."""
+    at = 0
+    while at < len(rest):
+        word = rest[at]
+        if word == "-m" and not shell:
+            name = "/".join("".join(rest[at + 1 : at + 2]).split("."))
+            for each in (f"{name}.py", f"{name}/__main__.py", f"src/{name}.py", f"src/{name}/__main__.py"):
+                yield _path(each, folder)
+            return
+        if re.fullmatch(r"-[a-z]*c[a-z]*" if shell else r"-[a-zA-Z]*c|-e|-pe?|--eval|--print", word):
+            return
+        if not word.startswith(("-", "+")):
+            yield _path(word, folder)
+            return
+        if word in ("-r", "--require", "--import", "--loader"):
+            yield _path("".join(rest[at + 1 : at + 2]), folder)
+        at += 2 if (_SHELL_TAKES if shell else _TAKES).fullmatch(word) else 1
 
 
 def _path(word: str, folder: str) -> str:
@@ -138,91 +201,81 @@ def _is_shell(path: str, data: bytes) -> bool:
     return path.endswith((".sh", ".bash")) or (first.startswith(b"#!") and b"sh" in first)
 
 
-def _make(found: Judges, words: list[str], folder: str, said: str, read: Read, depth: int) -> None:
-    named, goals = None, []
-    skip = False
-    for at, word in enumerate(words):
-        if skip:
-            skip = False
-        elif word in ("-f", "--file", "--makefile", "-C", "--directory", "-j"):
-            skip = True
-            if word in ("-C", "--directory"):
-                folder = _path("".join(words[at + 1 : at + 2]), folder)
-            elif word != "-j":
-                named = "".join(words[at + 1 : at + 2])
-        elif not word.startswith("-") and "=" not in word:
+def _make_words(words: list[str], folder: str) -> tuple[str, list[str], str]:
+    """The Makefile that is named (empty: none is), the goals, and the folder they hold in."""
+    named, goals = "", []
+    given = iter(words)
+    for word in given:
+        option, equals, value = word.partition("=")
+        if option in ("-f", "--file", "--makefile"):
+            named = value if equals else next(given, "")
+        elif option in ("-C", "--directory"):
+            folder = _path(value if equals else next(given, ""), folder)
+        elif re.fullmatch(r"-[fC].+", word):
+            named, folder = (word[2:], folder) if word[1] == "f" else (named, _path(word[2:], folder))
+        elif word == "-j":
+            continue
+        elif not word.startswith("-") and not equals and not word.isdigit():
             goals.append(word)
-    names = [named] if named else MAKEFILES
+    return named, goals, folder
+
+
+def _make(found: Judges, words: list[str], folder: str, said: str, read: Read, depth: int) -> None:
+    named, goals, folder = _make_words(words, folder)
+    names = [named] if named else makefiles.NAMES
     path = next((each for each in (_path(name, folder) for name in names) if read(each) is not None), None)
     if path is None:
         return
     known = found.targets.setdefault(path, set())
     fresh = set(goals or ["\0default"]) - known
     known |= fresh
-    text = (read(path) or b"").decode("utf-8", "replace")
+    file = makefiles.parsed((read(path) or b"").decode("utf-8", "replace"))
+    for name in file.includes:
+        found.files.setdefault(_path(name, folder), said)
     if depth < _DEEPEST and fresh:
-        for recipe in recipes(text, fresh).values():
-            _follow(found, "\n".join(line.lstrip("@-+ \t") for line in recipe), said, read, depth + 1)
-
-
-def recipes(text: str, goals: set[str]) -> dict[str, tuple[str, ...]]:
-    """The lines of the goals and of all that they need: rule line, recipe, and the variables and settings that these use."""
-    rules, variables, order = _parsed(text)
-    wanted = list(goals - {"\0default"}) or order[:1]
-    if "\0default" in goals:
-        wanted += order[:1]
-    done: dict[str, tuple[str, ...]] = {}
-    while wanted:
-        goal = wanted.pop()
-        if goal in done or goal not in rules:
-            continue
-        needs, lines = rules[goal]
-        done[goal] = (" ".join(needs), *lines)
-        wanted += needs
-    used = {name for lines in done.values() for line in lines for name in re.findall(r"\$[({](\w+)[)}]", line)}
-    always = {name for name in variables if name in ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", ".DEFAULT_GOAL", "include")}
-    seen: set[str] = set()
-    while used - seen:
-        name = (used - seen).pop()
-        seen.add(name)
-        used |= {inner for line in variables.get(name, ()) for inner in re.findall(r"\$[({](\w+)[)}]", line)}
-    return done | {f"{name} =": tuple(variables[name]) for name in sorted((used | always) & set(variables))}
-
-
-def _parsed(text: str) -> tuple[dict[str, tuple[list[str], list[str]]], dict[str, list[str]], list[str]]:
-    rules: dict[str, tuple[list[str], list[str]]] = {}
-    variables: dict[str, list[str]] = {}
-    order: list[str] = []
-    current: list[str] = []
-    for line in re.sub(r"\\\n", " ", text).splitlines():
-        if line.startswith("\t"):
-            for goal in current:
-                rules[goal][1].append(line.strip())
-        elif found := re.match(r"(?:export\s+)?([.\w]+)\s*(?:[:?+!]{0,3}=)\s*(.*)", line):
-            variables.setdefault(found[1], []).append(line.strip())
-        elif line.startswith(("include", "-include", ".IGNORE", ".ONESHELL")):
-            variables.setdefault("include", []).append(line.strip())
-        elif found := re.match(r"([^#\s:][^:=]*):{1,2}(?!=)\s*([^;#]*)(?:;\s*(.*))?", line):
-            current = found[1].split()
-            for goal in current:
-                needs, lines = rules.setdefault(goal, ([], []))
-                needs += found[2].replace("|", " ").split()
-                if found[3]:
-                    lines.append(found[3])
-                if not goal.startswith("."):
-                    order.append(goal)
-    return rules, variables, order
+        for recipe in file.needed(fresh).values():
+            lines = (file.told(line).lstrip("@-+ \t") for line in recipe[1:])
+            _follow(found, "\n".join(lines), said, read, depth + 1, folder)
 
 
 def _npm(found: Judges, words: list[str], folder: str, said: str, read: Read, depth: int) -> None:
-    rest = [each for each in words[1:] if not each.startswith("-")]
-    path = _path("package.json", folder)
-    data = read(path)
-    if data is None or not rest:
+    rest, folder, packages = _npm_words(words, folder)
+    if not rest:
         return
     name = rest[1] if rest[0] in ("run", "run-script") and len(rest) > 1 else "test" if rest[0] == "t" else rest[0]
-    known = found.scripts.setdefault(path, set())
-    if name in known:
+    if packages is not None:
+        found.spread |= {f"pre{name}", name, f"post{name}"}
+        for each in packages:
+            for place in (each, f"packages/{each}", f"apps/{each}"):
+                _scripts(found, _path(place, folder), name, said, read, depth)
+    _scripts(found, folder, name, said, read, depth)
+
+
+def _npm_words(words: list[str], folder: str) -> tuple[list[str], str, list[str] | None]:
+    """The words without options, the folder they hold in, and the packages below that are meant (None: this one alone)."""
+    rest: list[str] = []
+    packages: list[str] | None = None
+    given = iter(words[1:])
+    for word in given:
+        option, _, value = word.partition("=")
+        if option in ("--prefix", "-C", "--dir", "--cwd"):
+            folder = _path(value or next(given, ""), folder)
+        elif option in ("-w", "--workspace", "--filter", "-F") and words[0] != "bun":
+            packages = [*(packages or []), value or next(given, "")]
+        elif option in ("-r", "--recursive", "--workspaces", "-ws", "--filter"):
+            packages = packages or []
+        elif word in ("workspace", "workspaces", "foreach") and not rest and words[0] == "yarn":
+            packages = [*(packages or []), *([next(given, "")] if word == "workspace" else [])]
+        elif not word.startswith("-"):
+            rest.append(word)
+    return rest, folder, packages
+
+
+def _scripts(found: Judges, folder: str, name: str, said: str, read: Read, depth: int) -> None:
+    path = _path("package.json", folder)
+    data = read(path)
+    known = found.scripts.setdefault(path, set()) if data is not None else set()
+    if data is None or name in known:
         return
     try:
         scripts = json_of(data).get("scripts", {})
@@ -231,4 +284,4 @@ def _npm(found: Judges, words: list[str], folder: str, said: str, read: Read, de
     for each in (f"pre{name}", name, f"post{name}"):
         known.add(each)
         if depth < _DEEPEST and isinstance(scripts.get(each), str):
-            _follow(found, scripts[each], said, read, depth + 1)
+            _follow(found, scripts[each], said, read, depth + 1, "" if folder == "." else folder)

@@ -7,15 +7,21 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 # Options that change how pytest looks or how quick it is, not what it runs or believes.
 _HARMLESS: Final = re.compile(
     r"-[qvs]+|--verbose|--quiet|-r\w*|--tb(=.*)?|--strict(-markers|-config)?|--durations(-min)?(=.*)?|-n(=?\w+)?|--numprocesses.*"
-    r"|--dist(=.*)?|--color(=.*)?|--cov(=.*)?|--cov-report(=.*)?|--cov-branch|--cov-fail-under.*|--import-mode(=.*)?|--no-header"
-    r"|--showlocals|-l|--junit-?xml(=.*)?|--cache-clear|--randomly.*|-W(=?error.*)?|--timeout(=.*)?|--doctest-modules|--asyncio-mode.*"
+    r"|--dist(=.*)?|--color(=.*)?|--cov(=.*)?|--cov-report(=.*)?|--cov-branch|--import-mode(=.*)?|--no-header"
+    r"|--showlocals|-l|--junit-?xml(=.*)?|--cache-clear|--randomly.*|-W ?error.*|--maxfail(=.*)?|-x|--exitfirst|--timeout(=.*)?|--doctest-modules|--asyncio-mode.*"
     r"|no:cacheprovider|-pno:cacheprovider|--benchmark.*|--disable-warnings|--no-cov-on-fail|--reruns.*"
+)
+# A warning filter that lets every warning pass.
+_BLANKET: Final = re.compile(r"(?:ignore|default|always|once|module)(?:::(?:Warning|Exception)?)?(?::*)")
+# What no one measures: steps of a database, generated code, the tests themselves.
+_NO_PRODUCT: Final = re.compile(
+    r"(?:.*/)?(?:migrations|alembic/versions|tests|\*_pb2(?:_grpc)?\.py|_version\.py|conftest\.py|test_\*(?:\.py)?)(?:/\*{1,2}(?:\.py)?)?/?"
 )
 _FEWER: Final = ("testpaths", "python_files", "python_classes", "python_functions", "required_plugins")
 _MORE: Final = ("norecursedirs", "collect_ignore", "usefixtures", "xfail_tests")
@@ -91,14 +97,20 @@ def pytest_settings(name: str, data: bytes | None) -> dict[str, Any] | None:
     return dict(found_ini[section]) if section in found_ini else None
 
 
-def weaker_pytest(before: Settings, after: Settings) -> Iterator[str]:
-    """What of the settings of pytest lets more pass, in words."""
-    yield from _options(_words(before.get("addopts")), _words(after.get("addopts")))
+def weaker_pytest(
+    before: Settings, after: Settings, *, floor: float = 0.0, tests: Sequence[str] | None = None
+) -> Iterator[str]:
+    """What of the settings of pytest lets more pass, in words.
+
+    ``floor`` is the coverage, in per cent, that other settings of the base ask for; ``tests`` are the files of the base's tests (None: not told).
+    """
+    yield from _options(_words(before.get("addopts")), _words(after.get("addopts")), floor)
+    yield from _python_path(_words(before.get("pythonpath")), _words(after.get("pythonpath")))
     for key in _FEWER:
         gone = [each for each in _words(before.get(key)) if each not in _words(after.get(key))]
         if gone and _words(before.get(key)):
             yield f"{key} no longer has {', '.join(gone)}"
-    if not _words(before.get("testpaths")) and _words(after.get("testpaths")):
+    if not _words(before.get("testpaths")) and not _covers(_words(after.get("testpaths")), tests):
         yield f"testpaths is narrowed to {', '.join(_words(after.get('testpaths')))}"
     for key in _MORE:
         come = [each for each in _words(after.get(key)) if each not in _words(before.get(key))]
@@ -106,20 +118,60 @@ def weaker_pytest(before: Settings, after: Settings) -> Iterator[str]:
             yield f"{key} has {', '.join(come)}"
     if _true(before.get("xfail_strict")) and not _true(after.get("xfail_strict")):
         yield "xfail_strict is off"
-    for each in _lines(before.get("filterwarnings")):
-        if each.startswith("error") and each not in _lines(after.get("filterwarnings")):
+    yield from _filters(_lines(before.get("filterwarnings")), _lines(after.get("filterwarnings")))
+
+
+def _filters(before: list[str], after: list[str]) -> Iterator[str]:
+    errors = [each for each in before if each.startswith("error")]
+    for each in errors:
+        if each not in after:
             yield f"filterwarnings no longer has {each}"
+    for each in after:
+        if errors and each not in before and _BLANKET.fullmatch(each):
+            yield f"filterwarnings has {each}"
 
 
-def _options(before: list[str], after: list[str]) -> Iterator[str]:
+def _covers(paths: list[str], tests: Sequence[str] | None) -> bool:
+    """Whether first ``testpaths`` leave out no test of the base."""
+    if not paths:
+        return True
+    inside = tuple(f"{each.strip('/').removeprefix('./')}/" for each in paths)
+    return tests is not None and all(each.startswith(inside) for each in tests)
+
+
+def _python_path(before: list[str], after: list[str]) -> Iterator[str]:
+    """A module is taken from the first folder that has it: a new one in front may hold another one of that name."""
+    usual = not before and all(each.strip("./") in ("", "src", "lib", "tests") for each in after)
+    if after[: len(before)] != before or (after != before and not usual and not before):
+        yield f"pythonpath is {', '.join(after) or 'nothing'}"
+
+
+def _options(before: list[str], after: list[str], floor: float) -> Iterator[str]:
     come = [each for each in _joined(after) if each not in _joined(before)]
+    least = max([floor, *map(_number, filter(None, (_cov(each) for each in _joined(before))))])
     for each in come:
-        if not _HARMLESS.fullmatch(each.partition(" ")[0]) and not _HARMLESS.fullmatch(each):
+        if _cov(each) is not None:
+            if _number(_cov(each)) < least:
+                yield f"addopts has {each}"
+            continue
+        warning = re.fullmatch(r"-W[ =]?(.*)|--pythonwarnings[ =](.*)", each)
+        if warning and not _BLANKET.fullmatch(warning[1] or warning[2] or ""):
+            continue
+        first = each.partition(" ")[0]
+        if (first == "-W" or not _HARMLESS.fullmatch(first)) and not _HARMLESS.fullmatch(each):
             yield f"addopts has {each}"
     for each in _joined(before):
         strict = each.startswith(("--strict", "-W", "--cov-fail-under", "--doctest", "--runslow")) or "error" in each
+        if _cov(each) is not None and any(_cov(now) is not None for now in come):
+            continue
         if each not in _joined(after) and strict:
             yield f"addopts no longer has {each}"
+
+
+def _cov(option: str) -> str | None:
+    """The coverage that an option asks for."""
+    found = re.fullmatch(r"--cov-fail-under[ =](.*)", option)
+    return found[1] if found else None
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -142,6 +194,7 @@ def weaker_coverage(before: Settings, after: Settings) -> Iterator[str]:
             yield f"fail_under went from {old.get('fail_under')} to {new.get('fail_under', 'nothing')}"
         for key in _COVERAGE_MORE:
             come = [each for each in _lines(new.get(key)) if each not in _lines(old.get(key))]
+            come = [each for each in come if key != "omit" or not _NO_PRODUCT.fullmatch(each)]
             if come:
                 yield f"{key} has {', '.join(come)}"
         for key in _COVERAGE_FEWER:

@@ -15,6 +15,7 @@ class Request:
     """A card that asks to start: the card as read from ``base``, its class, and the facts the rules look at.
 
     ``landed`` are slugs that landed by the default branch's own history, ``foreign`` are agent branches on the remote that this store did not start: (branch, class or None).
+    ``gone`` are slugs that this store landed and that history does not hold any more.
     ``card_json`` is the card as plain JSON, for the record; ``reverts`` says what landed change it takes back.
     """
 
@@ -27,6 +28,7 @@ class Request:
     actor: str
     foreign: tuple[tuple[str, str | None], ...] = ()
     landed: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
     adopt: str | None = None
     reverts: Mapping[str, str] | None = None
 

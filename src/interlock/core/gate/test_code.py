@@ -18,6 +18,13 @@ _NAMED = tuple(
             "**/conftest.py",
             "**/*.test.*",
             "**/*.spec.*",
+            "**/*_test.go",
+            "**/*_test.rb",
+            "**/*_spec.rb",
+            "**/*Test.java",
+            "**/*Tests.java",
+            "**/*IT.java",
+            "**/*Test.kt",
             "**/tests/**",
             "**/test/**",
             "**/testing/**",
@@ -37,7 +44,8 @@ class Assertion:
 
     ``strength``: 3 an exact value, 2 a relation or an error, 1 only that something is there.  ``weight`` is how often it holds with
     what a table has; ``parts`` how many values one comparison looks at; ``trusted`` stands for a helper that cannot be read here.
-    ``subject`` is what is looked at, as it is written.
+    ``subject`` is what is looked at, as it is written; ``bound`` how often the names in it were given a value before, -1 where that was
+    not looked at.  ``guard`` is the condition under which alone it is made, empty where there is none or its other branch fails or asserts.
     """
 
     text: str
@@ -48,6 +56,8 @@ class Assertion:
     parts: int = 1
     trusted: bool = False
     subject: str = ""
+    bound: int = -1
+    guard: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +77,11 @@ class Mark:
     def lets_off(self) -> bool:
         """Whether it lets an existing test off: one that is only for other platforms does not."""
         return not self.declared or self.here
+
+    @property
+    def sets_aside(self) -> bool:
+        """Whether it keeps tests from running, so that it takes nothing away where there were none."""
+        return "set aside" in self.what or "not collected" in self.what or "others aside" in self.what
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +113,18 @@ class TestCode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestFile:
-    """The tests of one file, and marks that hold for all of it."""
+    """The tests of one file, and marks that hold for all of it.
+
+    ``products`` are names that it imports from what is tested; ``swaps`` names that the tests themselves put in place, with line and words.
+    """
 
     __test__ = False
 
     path: str
     tests: tuple[TestCode, ...] = ()
     marks: tuple[Mark, ...] = field(default=())
+    products: frozenset[str] = frozenset()
+    swaps: Mapping[str, Mark] = field(default_factory=dict)
 
 
 Side = Mapping[str, TestFile]

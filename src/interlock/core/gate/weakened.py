@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from interlock.core.gate.paired import Pairs, Placed, pair
+from interlock.core.gate.renamed import follow
 from interlock.core.gate.test_code import Mark, Side, TestCode
 from interlock.core.gate.tests_kept import Moves
 from interlock.core.job.evidence import CheckRun, Verdict
 
 RUN = "tests by syntax"
 """The name of this judgement among the checks."""
+_CALLED: Final = re.compile(r"([\w.]+)\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,8 @@ def compare(base: Side, head: Side) -> tuple[tuple[Weakness, ...], Moves]:
     judged here: reports name it as removed.
     """
     pairs = pair(base, head)
-    found = [*_of_files(base, head)]
+    follow(pairs, base, head)
+    found = [*_of_files(base, head, pairs), *_swapped(base, head)]
     for old, new in pairs.same:
         weaker = list(_of_test(old, new, pairs))
         found += weaker
@@ -88,13 +93,36 @@ def _declared(head: Side) -> frozenset[str]:
     )
 
 
-def _of_files(base: Side, head: Side) -> Iterator[Weakness]:
-    """Marks that hold for a whole file: a new one there is one for each of its tests."""
+def _of_files(base: Side, head: Side, pairs: Pairs) -> Iterator[Weakness]:
+    """Marks that hold for a whole file: a new one there is one for each of its tests.
+
+    A new file that sets its tests aside takes nothing from the base, unless tests of the base went there.
+    """
+    came = {new.path: old.path for old, new in (*pairs.same, *pairs.hidden)}
     for path, file in head.items():
-        known = {mark.key for mark in base[path].marks} if path in base else set()
+        before = path if path in base else came.get(path, "")
+        known = {mark.key for mark in base[before].marks} if before else set()
         for mark in file.marks:
-            if mark.key not in known and mark.lets_off:
-                yield Weakness(name="the file", before=path, after=f"{path}:{mark.line}", what=mark.what)
+            if mark.key not in known and mark.lets_off and (before or not mark.sets_aside):
+                yield Weakness(
+                    name="the file", before=before or "no such file", after=f"{path}:{mark.line}", what=mark.what
+                )
+
+
+def _swapped(base: Side, head: Side) -> Iterator[Weakness]:
+    """Names that the base took from what is tested, and asserted on, and that the tests now put in place themselves."""
+    for path, old in base.items():
+        new = head.get(path)
+        if new is None or not new.swaps or not old.products:
+            continue
+        asserted = {name for test in old.tests for each in test.asserts for name in _CALLED.findall(each.subject)}
+        fresh = new.swaps.keys() - old.swaps.keys()
+        for name in sorted(asserted):
+            root = name.partition(".")[0]
+            if root not in old.products or not fresh & {name, root}:
+                continue
+            mark = new.swaps[name if name in new.swaps else name.partition(".")[0]]
+            yield Weakness(name="the file", before=path, after=f"{path}:{mark.line}", what=mark.what)
 
 
 def _of_test(old: Placed, new: Placed, pairs: Pairs) -> Iterator[Weakness]:
@@ -124,12 +152,13 @@ def _lost(old: TestCode, new: TestCode, pairs: Pairs) -> str:
     gone, come = before - after, after - before
     if old.cases is not None and new.cases is not None and new.cases < old.cases and not old.asserts:
         return f"has {new.cases} cases instead of {old.cases}"
-    if not gone or any(each.trusted for each in new.asserts):
-        return ""
+    unsure = "" if any(each.trusted for each in new.asserts) else _unsure(old, new)
+    if unsure or not gone or any(each.trusted for each in new.asserts):
+        return unsure
     fresh = [each for each in new.asserts if come[each.shape]]
     added = sum(max(each.weight, each.parts) for each in fresh) * (new.cases or 1)
     kept = sum(min(count, after[shape]) for shape, count in before.items())
-    short = old.total - kept - added
+    short = old.total - kept - added - _implied(old, new, gone)
     if short > 0 and None not in (old.cases, new.cases) and not pairs.take(gone, short):
         return _told(old, new, gone, short)
     exact = {each.subject: each for each in old.asserts if gone[each.shape] and each.strength == 3 and each.subject}
@@ -137,6 +166,41 @@ def _lost(old: TestCode, new: TestCode, pairs: Pairs) -> str:
         if short <= 0 and each.strength == 1 and each.subject in exact:
             return f"no longer compares a value: {exact[each.subject].text} became {each.text}"
     return ""
+
+
+def _unsure(old: TestCode, new: TestCode) -> str:
+    """An assertion that the base always made, and the head makes under a condition alone, in words; empty when there is none."""
+    sure = Counter(each.shape for each in old.asserts if not each.guard)
+    sure.subtract(each.shape for each in new.asserts if not each.guard)
+    held = Counter(each.shape for each in new.asserts if each.guard)
+    held.subtract(each.shape for each in old.asserts if each.guard)
+    before, after = (
+        sum(max(each.weight, each.parts) for each in code.asserts if not each.guard) for code in (old, new)
+    )
+    for each in new.asserts:
+        if each.guard and sure[each.shape] > 0 and held[each.shape] > 0 and after < before:
+            return f"asserts only under a condition, which the base did not: {each.text}, if {each.guard}"
+    return ""
+
+
+def _implied(old: TestCode, new: TestCode, gone: Counter[str]) -> int:
+    """How many of the assertions that are gone follow from a comparison of the whole that the head makes."""
+    whole = {
+        (each.subject, each.bound) for each in new.asserts if each.strength == 3 and not each.guard and each.bound >= 0
+    }
+    left, found = Counter(gone), 0
+    for each in old.asserts:
+        if left[each.shape] > 0 and any(
+            bound == each.bound and (_is_part(each.subject, subject) or (each.strength < 3 and each.subject == subject))
+            for subject, bound in whole
+        ):
+            left[each.shape] -= 1
+            found += each.weight
+    return found * (old.cases or 1)
+
+
+def _is_part(part: str, whole: str) -> bool:
+    return part.startswith((f"{whole}[", f"{whole}.")) or part == f"len({whole})"
 
 
 def _told(old: TestCode, new: TestCode, gone: Counter[str], short: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -45,7 +46,9 @@ class Landed:
     slug: str
     commit: str
     tree: str
+    tested_tree: str
     evidence: int
+    train: int
 
 
 @dataclass(slots=True)
@@ -53,7 +56,8 @@ class Walk:
     """What is gathered while a chain is walked once from its beginning: nothing that grows with every event but the counts.
 
     ``cited`` is the event that binds a row of evidence, by number; ``keys`` are public keys by their id, ``landed`` what
-    trains say that they landed, ``jobs`` the jobs as their events make them, ``at`` digests at the numbers asked for.
+    trains say that they landed, ``jobs`` the jobs as their events make them, ``at`` digests at the numbers asked for,
+    ``signed_since`` when the first key was named, in seconds since the epoch.
     """
 
     asked: frozenset[int] = frozenset()
@@ -64,6 +68,7 @@ class Walk:
     landed: list[Mapping[str, Any]] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
     at: dict[int, str | None] = field(default_factory=dict)
+    signed_since: float = math.inf
     findings: list[Finding] = field(default_factory=list)
 
     def over(self, links: Iterable[Linked]) -> None:
@@ -91,8 +96,9 @@ class Walk:
             self.cited[int(event.data["evidence"])] = event
         elif subject == KEYS:
             self.keys[event.step] = str(event.data["public"])
+            self.signed_since = min(self.signed_since, event.at)
         elif event.kind == "train.landed":
-            self.landed += event.data["landed"]
+            self.landed += [_told(event, each) for each in event.data["landed"]]
         elif event.kind == "job.admitted":
             self.jobs[subject] = admit(event)
         elif subject in self.jobs:
@@ -102,6 +108,28 @@ class Walk:
 
     def _wrong(self, where: str, what: str) -> None:
         self.findings.append(Finding(state="wrong", rule="evidence-edited", where=where, what=what))
+
+
+def _told(event: Event, each: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a train says of one landing.  Raises ValueError or LookupError for what is no such thing."""
+    shape = {name: each[name] for name in ("slug", "job", "commit", "tree")}
+    shape["tested_tree"] = each.get("tested_tree", shape["tree"])
+    if not all(isinstance(value, str) for value in shape.values()):
+        raise ValueError("a landing is told in texts")
+    return {**shape, "train": int(event.subject.removeprefix("train:"))}
+
+
+def before_signing(walk: Walk, rows: Iterable[Filed]) -> frozenset[int]:
+    """Numbers of rows that an earlier version wrote, which signed nothing: older than the first key, and all that was signed."""
+    first = min(walk.cited, default=None)
+    return frozenset(
+        row.number
+        for row in rows
+        if row.envelope is None
+        and row.number not in walk.cited
+        and row.at < walk.signed_since
+        and (first is None or row.number < first)
+    )
 
 
 Opened = Callable[[str], bytes]
@@ -136,13 +164,17 @@ def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Fil
     told = {(each["job"], each["commit"]): each for each in walk.landed}
     for row in rows:
         where, proof = f"landing {row.slug}", filed.get(row.evidence)
-        if (said := told.pop((row.job, row.commit), None)) is None or said["tree"] != row.tree:
-            what = f"The chain does not say that {row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]}."
+        said = told.pop((row.job, row.commit), None)
+        if said is None or any(said[name] != getattr(row, name) for name in ("slug", "tree", "tested_tree", "train")):
+            what = (
+                f"The chain does not say that {row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]} by train "
+                f"{row.train}, tested as {row.tested_tree[:12]}."
+            )
             yield Finding(state="wrong", rule="landed-otherwise", where=where, what=what)
         if proof is None:
             what = f"Evidence {row.evidence}, on which {row.slug} landed, is gone."
             yield Finding(state="missing", rule="stale-evidence", where=where, what=what)
-        elif (proof.commit, proof.tree) != (row.commit, row.tree):
+        elif (proof.commit, proof.tree, proof.tree) != (row.commit, row.tree, row.tested_tree):
             what = (
                 f"{row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]}, and evidence {row.evidence} is of "
                 f"{proof.commit[:12]} with tree {proof.tree[:12]}."

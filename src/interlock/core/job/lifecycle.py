@@ -47,6 +47,7 @@ TRANSITIONS: Final[dict[str, tuple[frozenset[State], State | None]]] = {
     "job.landed": (frozenset({State.READY}), State.LANDED),
     "job.abandoned": (OPEN, State.ABANDONED),
     "job.reverted": (frozenset({State.LANDED}), State.REVERTED),
+    "job.restored": (frozenset({State.REVERTED}), State.LANDED),
     "job.note": (frozenset(State), None),
 }
 

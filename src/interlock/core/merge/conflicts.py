@@ -63,14 +63,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A tier that did not look, or not at all of it, and why: never the same as clear."""
+    """A tier that did not look, or not at all of it, and why: never the same as clear.
+
+    ``limit`` says that the tier does not reach there by its nature or unless it is asked to: that is told, and is no failure
+    of it.
+    """
 
     tier: Tier
     why: str
     pairs: tuple[tuple[str, str], ...] = ()
+    limit: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        return {"tier": self.tier, "why": self.why, "pairs": [list(pair) for pair in self.pairs]}
+        pairs = [list(pair) for pair in self.pairs]
+        return {"tier": self.tier, "why": self.why, "pairs": pairs, "limit": self.limit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

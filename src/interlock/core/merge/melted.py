@@ -23,7 +23,8 @@ class Clash:
     """A path where two heads do not merge: ``kind`` in git's words (content, add/add, modify/delete, …), ``why`` its sentence.
 
     ``lines`` are where the contents meet, on the first and on the second side, as far as they were asked for; until then ``triple``, or
-    ``specs`` (the merged file and both sides), say where that can be found.
+    ``specs`` (the merged file and both sides), say where that can be found.  ``paths`` are the names that the file has on the
+    first and on the second side, where one of them renamed it.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Clash:
     triple: Triple | None = None
     specs: tuple[str, str, str] | None = None
     lines: tuple[Spot, Spot] | None = None
+    paths: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

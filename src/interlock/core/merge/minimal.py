@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from interlock.core.merge.queue import Set
 
@@ -34,3 +34,12 @@ def minimal(member: str, before: Set, green: Mapping[Set, bool], needed: Set = (
             low, high = (middle, high) if green[probe] else (low, middle)
         chosen.add(pool[high - 1])
         pool = pool[: high - 1]
+
+
+def is_smallest(red: Set, member: str, greens: Iterable[Iterable[str]]) -> bool:
+    """Whether the member is known to be green with all but any one of the others in a red set, so that each of those belongs to it.
+
+    With one other this asks whether the member was green without it.  A set that is larger and green says so as well.
+    """
+    sets = [frozenset(green) for green in greens]
+    return all(any(green.issuperset(set(red) - {other}) for green in sets) for other in red if other != member)

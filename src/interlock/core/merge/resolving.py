@@ -125,10 +125,17 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def judge_proof(test: str, *, alone: Mapping[str, str | None], combined: str | None) -> tuple[str, ...]:
+def judge_proof(
+    test: str,
+    *,
+    alone: Mapping[str, str | None],
+    combined: str | None,
+    without: Mapping[str, str | None] | None = None,
+) -> tuple[str, ...]:
     """What the runs of the test say against it: it must fail with either change alone and pass with both.
 
-    States are those of a test report; None: it did not run there.
+    ``without`` are its runs on the combination with one change taken out of it: a test of what only the resolution itself
+    brought passes there, and shows nothing of that change.  States are those of a test report; None: it did not run there.
     """
     wrong = []
     if combined not in ("passed", "xpassed"):
@@ -138,7 +145,25 @@ def judge_proof(test: str, *, alone: Mapping[str, str | None], combined: str | N
             wrong.append(f"{test} passes with {slug} alone, so it does not show that the other one survives.")
         elif state in ("skipped", "xfailed"):
             wrong.append(f"{test} is {state} with {slug} alone, which shows nothing.")
+    for slug, state in (without or {}).items():
+        if state in ("passed", "xpassed", "skipped", "xfailed"):
+            wrong.append(
+                f"{test} is {state} on the combination without the work of {slug}, so it does not show that it survives."
+            )
     return tuple(wrong)
+
+
+def others_tests(other: str, changed: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    """What is wrong where a resolution changes the tests that the landed change brought: they are its proof, not this one's.
+
+    ``changed`` are the paths of the work, ``theirs`` the tests that the other change touched.
+    """
+    both = sorted(set(changed) & set(theirs))
+    if not both:
+        return ()
+    return (
+        f"It changes {', '.join(both)}, tests of {other}, which has landed with them; a change of them needs its own card.",
+    )
 
 
 def _ran(state: str | None) -> str:

@@ -71,7 +71,7 @@ class Setting:
     flake: float = 0.01
     recall: float = 0.0
     moved_every: float = 0.0
-    adaptive: bool = False
+    adaptive: bool = True
 
 
 def arrivals(
