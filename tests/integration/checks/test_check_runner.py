@@ -195,12 +195,6 @@ def test_a_report_outside_the_tree_is_refused_before_anything_runs(bench: Bench,
     assert (tmp_path / "r.xml").exists()
 
 
-def test_a_second_run_replaces_the_log(bench: Bench) -> None:
-    bench.run("echo first")
-    bench.run("echo second")
-    assert (bench.record / "checks" / "one.log").read_bytes() == b"second\n"
-
-
 def test_the_verdict_goes_to_json_and_back_to_a_person(bench: Bench) -> None:
     bench.write("test_a.py", "def test_one(): assert False\n")
     shape = bench.judge("pytest -q -p no:cacheprovider").as_json()
@@ -302,3 +296,16 @@ for word; do
 done
 test -n "$NO_REPORT" || echo '<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>' > "$to"
 """
+
+
+def test_a_second_run_of_a_check_leaves_the_log_of_the_first_one_as_it_was(tmp_path: Path) -> None:
+    """Evidence of the first run rests on its bytes, whatever is tried again."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    log = tmp_path / "jobs" / "j" / "checks" / "key.log"
+    runs = [
+        CheckRunner().run(Check(run=f"echo {word}"), Room(path=tree, written=tree), {}, log) for word in ("one", "two")
+    ]
+    assert [run.log for run in runs] == ["checks/key.log", "checks/key-2.log"]
+    assert log.read_text() == "one\n"
+    assert runs[0].log_digest != runs[1].log_digest

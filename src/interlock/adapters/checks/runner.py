@@ -53,6 +53,8 @@ class CheckRunner:
     ) -> CheckRun:
         """Run a check once; its raw output goes to ``log`` without the texts of ``redact``, copies of its reports beside it.
 
+        Where a run left its log there already, a number is put into the name: evidence rests on what earlier runs wrote.
+
         A word from ``ask`` ends it with all it started, and then it has no exit code.
 
         Raises OSError when the log cannot be written, Refused (root) without a sandbox as root.
@@ -60,6 +62,7 @@ class CheckRunner:
         if room.sandbox is None:
             identity.refuse_root()
         log.parent.mkdir(parents=True, exist_ok=True)
+        log = _unused(log)
         try:
             asked = asking.prepare(check, room, log)
             given = environment.of_room(env, room)
@@ -276,6 +279,15 @@ def _recorded(path: Path) -> str:
         if folder.parent.name == "jobs":
             return path.relative_to(folder).as_posix()
     return path.name
+
+
+def _unused(log: Path) -> Path:
+    """The path, or the next one with a number that no run has written to."""
+    found, number = log, 1
+    while found.exists():
+        number += 1
+        found = log.with_name(f"{log.stem}-{number}{log.suffix}")
+    return found
 
 
 def _owner(log: Path) -> str:

@@ -82,8 +82,8 @@ def judge_fix(
         run=f"reproduces {', '.join(asked)}",
         exit_code=None,
         seconds=before.seconds if before is not None else 0.0,
-        log=before.log if before is not None else "",
         tail=before.tail if before is not None and faults else "",
+        log="",
     )
     reruns = (before,) if before is not None else ()
     if faults:
