@@ -27,7 +27,7 @@ def needs_sandbox() -> None:
         pytest.skip(f"no sandbox here: {found.why}")
 
 
-_LASTING = (b"runner.nursery", b"tests.preloaded")
+_LASTING = (b"runner.nursery", b"tests.preloaded", b"multiprocessing")
 
 
 def below() -> list[int]:
