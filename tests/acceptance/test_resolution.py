@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from interlock.testing.world import World
 
 pytestmark = pytest.mark.long
 
-CHECK = "PYTHONPATH=. python3 -m pytest -q"
+CHECK = f"PYTHONPATH=. {sys.executable} -m pytest -q -p no:cacheprovider"
 PRICE = "def price(net):\n    return net\n"
 SUITE = "from shop.price import price\n\n\ndef test_a_price_is_a_number():\n    assert price(100) >= 100\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from interlock.testing.world import World
 
 pytestmark = pytest.mark.long
 
-CHECK = "python3 -m pytest -q"
+CHECK = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 TESTED = """\
 mkdir -p {slug}; echo 'VALUE = 1' > {slug}/code.py; printf 'def test_{slug}():\\n    assert True is not False\\n' > {slug}/test_{slug}.py
 """
