@@ -45,7 +45,7 @@ def tell(stage: Stage) -> Result:
     _fill_the_class(stage, result)
     _answer(stage)
     _land(stage, result)
-    _land_the_rest(stage)
+    _land_the_rest(stage, result)
     _prove(stage, result)
     return result
 
@@ -129,6 +129,9 @@ def _fill_the_class(stage: Stage, result: Result) -> None:
     stage.title(f"The class {cards.SLICE} is at its cap of {cards.CAPS[cards.SLICE]} now: one more is refused")
     result.refused["loyalty"] = _refused(stage, "loyalty")
 
+    stage.title("Somebody wants the one to land before the other, so that is held until it has its turn")
+    stage.interlock("train", "hold", PAIR[1], "--reason", f"{PAIR[0]} first")
+
 
 def _answer(stage: Stage) -> None:
     stage.title("One agent stopped with a question; the answer goes into its next attempt")
@@ -158,14 +161,16 @@ def _land(stage: Stage, result: Result) -> None:
     _waiting(stage, result)
 
 
-def _land_the_rest(stage: Stage) -> None:
+def _land_the_rest(stage: Stage, result: Result) -> None:
     """Sign off and run until no train waits; the dependant starts as soon as it may."""
     stage.title("The others go on, and the dependency has landed: the dependant starts now")
     _sign(stage)
+    stage.interlock("train", "add", PAIR[1])
     _admitted(stage, "gift-greeting")
     for _ in range(ROUNDS):
         stage.interlock("run")
         if not _sign(stage):
+            _waiting(stage, result)
             return
     raise Broken(f"The train was not done after {ROUNDS} rounds.")
 
