@@ -150,11 +150,12 @@ def test_findings_and_coverage_of_another_tree(tree: Tree) -> None:
     assert tree.judge(asks("lcov", "mkdir -p out; cp kept out/r")).rule == "bad-report"
 
 
-def test_copies_of_an_earlier_run_are_gone(tree: Tree) -> None:
+def test_copies_of_an_earlier_run_are_its_own_and_no_later_ones(tree: Tree) -> None:
     tree.write("kept", TAP)
     tree.run(asks("tap", "mkdir -p out; cp kept out/r"))
     assert tree.run(asks("tap", "true")).reports == {}
-    assert not (tree.record / "checks" / "one.log.kept").exists()
+    assert (tree.record / "checks" / "one.log.kept").exists(), "evidence of that run rests on them"
+    assert not (tree.record / "checks" / "one-2.log.kept").exists()
 
 
 # ---------------------------------------------------------------- what is written down of a run
@@ -185,7 +186,7 @@ def test_a_secret_is_in_no_copy_of_a_report(tree: Tree) -> None:
     assert "hunter2" not in (tree.record / "checks/one.log.kept/tap").read_text()
     tree.write("test_a.py", "def test_a():\n    print('hunter2-hunter2')\n    assert 0\n")
     run = tree.run(Check(run="pytest -q -p no:cacheprovider"), redact=("hunter2-hunter2",))
-    assert run.report_digest == hashlib.sha256((tree.record / "checks/one.log.kept/junit").read_bytes()).hexdigest()
+    assert run.report_digest == hashlib.sha256((tree.record / "checks/one-2.log.kept/junit").read_bytes()).hexdigest()
     for file in tree.record.rglob("*"):
         assert file.is_dir() or b"hunter2" not in file.read_bytes(), file
 
@@ -449,7 +450,7 @@ def test_pictures_are_new_show_something_and_look_as_expected(tree: Tree) -> Non
     check = Check(run="python draw.py home.png 3", kind="visual", pictures=(home,))
     base = tree.run(check)
     assert judge_check(check, base, base).state == "passed", base
-    assert set(base.reports) == {"checks/one.log.kept/picture-0.png"}
+    assert set(base.reports) == {"checks/one-2.log.kept/picture-0.png"}
     for run, rule in (
         ("python draw.py home.png 5", None),
         ("python draw.py home.png 6", "picture"),
