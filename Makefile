@@ -29,7 +29,7 @@ setup: .venv/.ready ## Make .venv with Interlock and all that its tests need; no
 demo: setup ## Show the whole life of tasks, refusals included: about a minute, no key, no network.
 	@.venv/bin/interlock demo --keep
 
-test: setup ## Run the tests that take up to three minutes.
+test: setup ## Run the quick tests: about five minutes.
 	$(run) -m pytest -n 3 --dist worksteal -m "not long" $(ARGS)
 
 test-long: setup ## Run crashes, races, whole lives, the wheel; INTERLOCK_TESTS=full for every boundary and the big counts.

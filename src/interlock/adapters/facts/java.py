@@ -8,7 +8,7 @@ from interlock.adapters.facts.java_declares import declare, plain, suffix_of
 from interlock.adapters.facts.java_marks import annotated, called
 from interlock.adapters.facts.java_places import LANG, Places
 from interlock.adapters.facts.sql_in_code import marks_in_code
-from interlock.adapters.facts.treesitter import Entered, Scope, left_out, line, parse, text, walk
+from interlock.adapters.facts.treesitter import Entered, Scope, by_type, left_out, line, parse, text, walk
 from interlock.core.merge.facts import Call, FileFacts, Import
 
 if TYPE_CHECKING:
@@ -99,14 +99,7 @@ class _Reader(Places):
     # Uses.
 
     def _enter(self, node: Node, scope: Scope) -> Entered | None:
-        handler = getattr(self, f"_on_{node.type}", None)
-        if handler is not None:
-            entered: Entered | None = handler(node, scope)
-            return entered
-        if node.type in _SCOPED:
-            inner = scope.inner()
-            return [(child, inner) for child in node.named_children]
-        return None
+        return by_type(self, node, scope, _SCOPED)
 
     def _on_import_declaration(self, _node: Node, _scope: Scope) -> Entered:
         return ()

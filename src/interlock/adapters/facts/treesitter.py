@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
@@ -185,6 +185,18 @@ def walk(root: Node, scope: Scope, enter: Callable[[Node, Scope], Entered | None
             chosen = [pair for pair in entered if pair[1].depth <= MOST_DEPTH]
             chosen.reverse()
             stack.extend(chosen)
+
+
+def by_type(reader: object, node: Node, scope: Scope, scoped: Collection[str]) -> Entered | None:
+    """What ``reader`` has for a node's type (``_on_TYPE``); where it has nothing, types of ``scoped`` open a scope of their own."""
+    handler = getattr(reader, f"_on_{node.type}", None)
+    if handler is not None:
+        entered: Entered | None = handler(node, scope)
+        return entered
+    if node.type in scoped:
+        inner = scope.inner()
+        return [(child, inner) for child in node.named_children]
+    return None
 
 
 @dataclass(slots=True)
