@@ -45,5 +45,6 @@ def command(face: Face, change: str, why: str, no_card: bool, actor: str) -> int
             lines.append(f"wrote {path}: fill in its blanks, commit it, and dispatch it.")
         except FileExistsError:
             lines.append(f"{path} is there already.")
-    face.answer(shape, lines, then="interlock run")
+    then = "interlock run" if made.job.waiting is None else f"interlock resume {made.job.slug}"
+    face.answer(shape, lines, then=then)
     return 0
