@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench._measure import Report, percentile, seconds
 
 from interlock.core.merge.queue import Cancel, Land, Move, Out, Queue, Result, Set, Test
-from interlock.core.merge.simulate import Brain, Change, Outcome, Setting, arrivals, is_red, simulate, truth
+from interlock.core.merge.simulate import Brain, Change, Setting, Simulated, arrivals, is_red, simulate, truth
 from interlock.core.merge.speculation import decide
 
 SEEDS = (1, 2, 3)
@@ -127,7 +127,7 @@ def measure(
     return Row(*(sum(values) / len(values) for values in zip(*rows, strict=True)))
 
 
-def _row(done: Outcome, setting: Setting, hours: float, possible: int) -> tuple[float, ...]:
+def _row(done: Simulated, setting: Setting, hours: float, possible: int) -> tuple[float, ...]:
     landed = len(done.landed)
     return (
         landed / max(hours, done.span / 3600),

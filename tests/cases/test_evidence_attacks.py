@@ -15,7 +15,7 @@ from tests.integration.store import build, tamper
 from interlock.adapters.signing import KeySigner
 from interlock.adapters.store import SqlStore, tables
 from interlock.app.audit import look_at_history
-from interlock.core.job.audit import Finding, look_at_jobs, look_at_rows
+from interlock.core.job.audit import AuditFinding, look_at_jobs, look_at_rows
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import State
 from interlock.core.problems import Refused
@@ -43,7 +43,7 @@ class Scene:
     def publish(self) -> None:
         self.store.record(build.steps("j-a", "job.published")[-1])
 
-    def audit(self, *, trusted: Sequence[str] = ()) -> list[Finding]:
+    def audit(self, *, trusted: Sequence[str] = ()) -> list[AuditFinding]:
         rows, landings = self.store.filed(), self.store.landings()
         text = self.anchors.kept(self.store.history())
         walk, found, _ = look_at_history(self.signer, self.store.chain(), rows, landings, text, trusted=trusted)

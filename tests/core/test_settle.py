@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from interlock.core.agent.gateway import Reached, reached_from
-from interlock.core.agent.outcome import Outcome as Agent
+from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.seen import Fault, Limit
 from interlock.core.job.settle import MAX_INTERRUPTIONS, Facts, ask_for, settle
 from interlock.core.rules import RULES
@@ -38,7 +38,7 @@ def test_work_after_a_clean_exit_is_to_be_verified():
 
 def test_a_phase_before_the_last_hands_on_and_work_beside_a_denial_counts():
     assert settle(replace(GOOD, phase="plan", writing=False, final=False, changed=False)).kind == "phased"
-    refused = replace(GOOD, agent=Agent(kind="denied", message="It was refused 1 thing."))
+    refused = replace(GOOD, agent=AgentOutcome(kind="denied", message="It was refused 1 thing."))
     assert settle(refused).kind == "worked"
     assert settle(replace(refused, phase="plan", writing=False, final=False, changed=False)).kind == "phased"
 
@@ -47,12 +47,12 @@ def test_a_phase_before_the_last_hands_on_and_work_beside_a_denial_counts():
     ("change", "rule"),
     [
         ({"changed": False}, "empty-diff"),
-        ({"agent": Agent(kind="crashed", message="The agent exited with 1.")}, "agent-failed"),
-        ({"agent": Agent(kind="failed-to-start")}, "agent-failed"),
-        ({"agent": Agent(kind="protocol-error", message="It never said that it had ended.")}, "no-end"),
-        ({"agent": Agent(kind="denied"), "changed": False}, "denied"),
-        *(({"agent": Agent(kind="limit", limit=limit)}, rule) for limit, rule in LIMITS.items()),
-        *(({"agent": Agent(kind="api-error", fault=fault)}, f"api-{fault}") for fault in get_args(Fault)),
+        ({"agent": AgentOutcome(kind="crashed", message="The agent exited with 1.")}, "agent-failed"),
+        ({"agent": AgentOutcome(kind="failed-to-start")}, "agent-failed"),
+        ({"agent": AgentOutcome(kind="protocol-error", message="It never said that it had ended.")}, "no-end"),
+        ({"agent": AgentOutcome(kind="denied"), "changed": False}, "denied"),
+        *(({"agent": AgentOutcome(kind="limit", limit=limit)}, rule) for limit, rule in LIMITS.items()),
+        *(({"agent": AgentOutcome(kind="api-error", fault=fault)}, f"api-{fault}") for fault in get_args(Fault)),
         ({"phase": "research", "writing": False, "wrote": True, "final": False}, "phase-wrote"),
         ({"phase": "review-tests", "writing": False, "final": False, "objection": "No case for zero."}, "test-plan"),
         ({"phase": "plan", "writing": False, "final": False, "pack": False}, "no-pack"),
@@ -84,7 +84,7 @@ def test_each_other_end_waits_for_a_person_under_its_own_name(change, rule):
     ],
 )
 def test_a_spent_budget_asks_for_what_helps_and_says_as_data_whose_it_was(reached, words):
-    outcome = settle(replace(GOOD, agent=Agent(kind="limit", limit="money", message="Spent.", reached=reached)))
+    outcome = settle(replace(GOOD, agent=AgentOutcome(kind="limit", limit="money", message="Spent.", reached=reached)))
     assert (outcome.rule, words in outcome.ask, outcome.ask.endswith(".")) == ("budget", True, True)
     assert reached_from(outcome.detail.get("reached")) == reached
     assert "interlock decide" not in outcome.ask, "The inbox has the commands, with the job's own slug in them."

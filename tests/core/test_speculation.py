@@ -13,11 +13,11 @@ from interlock.core.merge.queue import (
     Land,
     Out,
     Queue,
+    Queued,
     RedBase,
     Result,
     Set,
     Test,
-    Waiting,
     next_window,
     rebased,
     rebased_sets,
@@ -30,8 +30,8 @@ GREEN, RED, RED2 = Result(green=True), Result(green=False, reds=1), Result(green
 BASE: dict[Set, Result] = {(): GREEN}
 
 
-def waiting(*jobs: str) -> tuple[Waiting, ...]:
-    return tuple(Waiting(job=job, since=place) for place, job in enumerate(jobs))
+def waiting(*jobs: str) -> tuple[Queued, ...]:
+    return tuple(Queued(job=job, since=place) for place, job in enumerate(jobs))
 
 
 def line(jobs: str, **parts: Any) -> Queue:
@@ -108,20 +108,20 @@ def test_a_change_that_mends_a_red_base_lands():
 
 
 def test_nothing_speculates_across_a_solo_member_and_it_is_tested_by_itself():
-    members = (*waiting("a", "b"), Waiting(job="m", solo=True), *waiting("c"))
+    members = (*waiting("a", "b"), Queued(job="m", solo=True), *waiting("c"))
     assert ["a", "b"] == [member.job for member in in_line(members)]
     assert (Test(("a",)), Test(("a", "b"))) == decide(Queue(members=members, slots=4))
     assert (Test(("m",)),) == decide(Queue(members=members[2:], slots=4))
 
 
 def test_one_that_needs_somebody_who_is_not_here_waits_and_holds_up_nobody():
-    members = (Waiting(job="a", after=frozenset({"x"})), Waiting(job="b"))
+    members = (Queued(job="a", after=frozenset({"x"})), Queued(job="b"))
     assert (Test(("b",)),) == decide(Queue(members=members, slots=2))
     assert () == decide(Queue(members=members[:1], slots=2))
 
 
 def test_what_needs_one_in_doubt_is_not_tested_without_it():
-    members = (Waiting(job="a"), Waiting(job="b", after=frozenset({"a"})), Waiting(job="c"))
+    members = (Queued(job="a"), Queued(job="b", after=frozenset({"a"})), Queued(job="c"))
     moves = decide(Queue(members=members, slots=4, results={**BASE, ("a",): RED}))
     assert [("a",), ("c",)] == sorted(move.members for move in moves if isinstance(move, Test))
 
@@ -272,7 +272,7 @@ def test_while_others_wait_the_green_part_of_a_red_batch_lands_before_the_rest_i
 
 
 def test_a_stack_is_not_pulled_apart_when_its_batch_is_red():
-    members = (Waiting(job="a"), Waiting(job="b", after=frozenset({"a"})), Waiting(job="c"))
+    members = (Queued(job="a"), Queued(job="b", after=frozenset({"a"})), Queued(job="c"))
     assert (Test(("a", "b", "c")),) == decide(Queue(members=members))
     assert (Test(("a",), "first"),) == decide(Queue(members=members, results={("a", "b", "c"): RED}))
 

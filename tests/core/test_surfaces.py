@@ -19,9 +19,9 @@ from interlock.core.gate.surfaces import (
     with_demands_of,
 )
 from interlock.core.job.evidence import CheckRun
-from interlock.core.job.surface import Finding, Number, Shot, Surface
+from interlock.core.job.surface import Number, Shot, Surface, ToolFinding
 
-A = Finding(rule="E1", file="a.py", line=3, text="bad thing")
+A = ToolFinding(rule="E1", file="a.py", line=3, text="bad thing")
 
 
 def run(exit_code: int | None = 0, **surface: Any) -> CheckRun:

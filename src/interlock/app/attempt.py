@@ -15,7 +15,7 @@ from interlock.app.down import stop_services
 from interlock.app.isolate import place_of
 from interlock.app.outcome import facts_of, record, secret_texts
 from interlock.app.starting import launch_of, started_by, starting
-from interlock.core.agent.outcome import Outcome as AgentOutcome
+from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import from_json as usage_from
 from interlock.core.contract.card import Card

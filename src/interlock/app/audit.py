@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from interlock.app.clones import jobs_elsewhere, whose_files
 from interlock.core.job.audit import (
+    AuditFinding,
     Checkpoint,
-    Finding,
     Landed,
     Walk,
     before_signing,
@@ -39,7 +39,7 @@ class Audit:
     scope: str
     counts: dict[str, int]
     keys: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -117,7 +117,7 @@ def look_at_history(
     text: str | None,
     *,
     trusted: Sequence[str],
-) -> tuple[Walk, list[Finding], list[str]]:
+) -> tuple[Walk, list[AuditFinding], list[str]]:
     """The chain, what landed by it and the checkpoint, of a store or of a bundle; gives what was gathered on the way."""
     links = list(links)
     walk = Walk()
@@ -136,7 +136,7 @@ def look_at_history(
         found.append(kept)
     elif landings or walk.cited:
         what = "No checkpoint is kept in the mirror, so an end that was cut off would not show. The next evidence makes one."
-        found.append(Finding(state="missing", rule="evidence-unsigned", where="checkpoint", what=what))
+        found.append(AuditFinding(state="missing", rule="evidence-unsigned", where="checkpoint", what=what))
     if not trusted and walk.keys:
         notes.append("The keys are those that the history names itself; --keys FILE says which ones you trust.")
     return walk, found, notes
@@ -182,7 +182,7 @@ def _chosen(rows: Sequence[Filed], job: Job | None, landed: Sequence[LandingRow]
     return [row for row in rows if job is None or row.subject == job.id or row.number in cited]
 
 
-def _concerns(found: Finding, job: Job, chosen: Sequence[Filed]) -> bool:
+def _concerns(found: AuditFinding, job: Job, chosen: Sequence[Filed]) -> bool:
     """Whether a finding is about this job: the chain and the checkpoint are about everything."""
     kind, _, which = found.where.partition(" ")
     if kind == "evidence":
@@ -192,7 +192,7 @@ def _concerns(found: Finding, job: Job, chosen: Sequence[Filed]) -> bool:
     return True
 
 
-def _complete(row: Filed, said: Evidence, *, carded: bool) -> Iterator[Finding]:
+def _complete(row: Filed, said: Evidence, *, carded: bool) -> Iterator[AuditFinding]:
     """Evidence says on which base, under which policy and for which card it holds; a train's is of no one card.
 
     A revert's card is made of what landed and stands nowhere, so that there is none to name.
@@ -202,7 +202,7 @@ def _complete(row: Filed, said: Evidence, *, carded: bool) -> Iterator[Finding]:
         parts["the card"] = said.card_oid
     if lacking := [name for name, value in parts.items() if not value]:
         what = f"Evidence {row.number} of {row.subject} does not say {', '.join(lacking)}."
-        yield Finding(state="missing", rule="stale-evidence", where=f"evidence {row.number}", what=what)
+        yield AuditFinding(state="missing", rule="stale-evidence", where=f"evidence {row.number}", what=what)
 
 
 def _is_unseen(ports: Ports, row: LandingRow, theirs: Collection[str]) -> bool:
@@ -243,13 +243,13 @@ class _Files:
             if not verdict.run.cached
         }
 
-    def look_at(self, row: Filed, said: Evidence) -> Iterator[Finding]:
+    def look_at(self, row: Filed, said: Evidence) -> Iterator[AuditFinding]:
         for run in (run for verdict in said.verdicts for run in (verdict.run, *verdict.reruns) if run.log):
             taken = self._first.get((run.log, run.log_digest), row.subject) if run.cached else row.subject
             folder = self._folder(run.owner or taken)
             if not run.log_digest:
                 what = f"Evidence {row.number} of {row.subject} keeps no digest of the log of '{run.run}'."
-                yield Finding(state="missing", rule="artifact", where=f"evidence {row.number}", what=what)
+                yield AuditFinding(state="missing", rule="artifact", where=f"evidence {row.number}", what=what)
                 continue
             of = run.owner or taken
             for name, digest in _kept(run):
@@ -260,18 +260,18 @@ class _Files:
                 else:
                     yield from self._look(row, folder / name, digest)
 
-    def _gone(self, row: Filed, path: str) -> Finding:
+    def _gone(self, row: Filed, path: str) -> AuditFinding:
         what = f"{path}, which evidence {row.number} of {row.subject} rests on, is not there any more."
-        return Finding(state="missing", rule="artifact", where=path, what=what)
+        return AuditFinding(state="missing", rule="artifact", where=path, what=what)
 
-    def _look(self, row: Filed, path: Path, digest: str) -> Iterator[Finding]:
+    def _look(self, row: Filed, path: Path, digest: str) -> Iterator[AuditFinding]:
         self.count += 1
         found = _digest(path)
         if found is None:
             yield self._gone(row, str(path))
         elif found != digest:
             what = f"{path} is not what evidence {row.number} of {row.subject} was given by."
-            yield Finding(state="wrong", rule="evidence-edited", where=str(path), what=what)
+            yield AuditFinding(state="wrong", rule="evidence-edited", where=str(path), what=what)
 
     def _folder(self, subject: str) -> Path | None:
         name = subject.replace(":", "-")
@@ -300,7 +300,9 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _repository(ports: Ports, walk: Walk, landed: Sequence[LandingRow], said: dict[int, Evidence]) -> Iterator[Finding]:
+def _repository(
+    ports: Ports, walk: Walk, landed: Sequence[LandingRow], said: dict[int, Evidence]
+) -> Iterator[AuditFinding]:
     """What landed, in the mirror: the commit is there, its tree is the tested one, each member's change is whole in it."""
     by_commit: dict[str, list[LandingRow]] = {}
     for row in landed:
@@ -313,18 +315,18 @@ def _repository(ports: Ports, walk: Walk, landed: Sequence[LandingRow], said: di
             on_branch = ports.repo.is_ancestor(commit, base)
         except InterlockError:
             what = f"Commit {commit[:12]}, as which {slugs} landed, is not in the mirror."
-            yield Finding(state="missing", rule="landed-otherwise", where=where, what=what)
+            yield AuditFinding(state="missing", rule="landed-otherwise", where=where, what=what)
             continue
         if wrong := [row for row in rows if row.tree != tree or row.tested_tree != tree]:
             what = f"Commit {commit[:12]} has tree {tree[:12]}, and {wrong[0].tested_tree[:12]} was tested."
-            yield Finding(state="wrong", rule="tree-mismatch", where=where, what=what)
+            yield AuditFinding(state="wrong", rule="tree-mismatch", where=where, what=what)
         if not on_branch:
             what = f"Commit {commit[:12]}, as which {slugs} landed, is not on the default branch any more."
-            yield Finding(state="missing", rule="landed-otherwise", where=where, what=what)
+            yield AuditFinding(state="missing", rule="landed-otherwise", where=where, what=what)
         yield from _whole(ports, walk, rows, said)
 
 
-def _whole(ports: Ports, walk: Walk, rows: Sequence[LandingRow], said: dict[int, Evidence]) -> Iterator[Finding]:
+def _whole(ports: Ports, walk: Walk, rows: Sequence[LandingRow], said: dict[int, Evidence]) -> Iterator[AuditFinding]:
     """Each member's change in the commit that it landed as, by the head that it was published with."""
     heads = {job.head: row.slug for row in rows if (job := walk.jobs.get(row.job)) is not None and job.head}
     proof = said.get(rows[0].evidence)
@@ -335,14 +337,14 @@ def _whole(ports: Ports, walk: Walk, rows: Sequence[LandingRow], said: dict[int,
         lacking, _ = ports.repo.lacking(proof.base, commit, tuple(heads))
     except InterlockError as fault:
         what = f"Whether {commit[:12]} holds the work of {', '.join(heads.values())} cannot be told: {fault.message}"
-        yield Finding(state="missing", rule="landed-otherwise", where=f"commit {commit}", what=what)
+        yield AuditFinding(state="missing", rule="landed-otherwise", where=f"commit {commit}", what=what)
         return
     for head in lacking:
         what = f"Commit {commit[:12]} does not hold the whole change of {heads[head]}, {head[:12]}."
-        yield Finding(state="wrong", rule="landed-otherwise", where=f"commit {commit}", what=what)
+        yield AuditFinding(state="wrong", rule="landed-otherwise", where=f"commit {commit}", what=what)
 
 
-def _trailers(ports: Ports, walk: Walk) -> tuple[list[Finding], list[str]]:
+def _trailers(ports: Ports, walk: Walk) -> tuple[list[AuditFinding], list[str]]:
     """Landings that the default branch itself tells of: those of this history that it lacks, and those of others."""
     told = ports.repo.landed_jobs(ports.repo.last_base().oid)
     known = {job.id for job in walk.jobs.values() if job.state in (State.LANDED, State.REVERTED)}
@@ -352,7 +354,7 @@ def _trailers(ports: Ports, walk: Walk) -> tuple[list[Finding], list[str]]:
             continue
         if job in walk.jobs or job in _records(ports, job):
             what = f"Commit {commit[:12]} on the default branch landed job {job}, and the history does not say so."
-            lost.append(Finding(state="missing", rule="evidence-edited", where=f"commit {commit}", what=what))
+            lost.append(AuditFinding(state="missing", rule="evidence-edited", where=f"commit {commit}", what=what))
         else:
             foreign += 1
     if not foreign:

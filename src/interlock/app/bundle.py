@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from interlock.app.audit import Audit, look_at_history, unsigned_note
-from interlock.core.job.audit import Finding, before_signing, look_at_rows
+from interlock.core.job.audit import AuditFinding, before_signing, look_at_rows
 from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import Event
 from interlock.core.problems import Misuse
@@ -115,7 +115,7 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
         raise Misuse(
             f"{file} is no exported history: {fault}.", hint="interlock audit --export FILE writes one."
         ) from fault
-    odd: list[Finding] = []
+    odd: list[AuditFinding] = []
     links = [_link(each) for each in _readable("event", parts["events"], odd)]
     rows = [Filed(**each) for each in _readable("evidence", parts["evidence"], odd)]
     landings = [LandingRow(**each) for each in _readable("landing", parts["landings"], odd)]
@@ -127,7 +127,7 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
     )
     notes += unsigned_note(old)
     if not text and not any(each.where == "checkpoint" for each in found):
-        found.append(Finding(state="missing", rule="evidence-unsigned", where="checkpoint", what=_NO_CHECKPOINT))
+        found.append(AuditFinding(state="missing", rule="evidence-unsigned", where="checkpoint", what=_NO_CHECKPOINT))
     notes.append("Logs, reports and commits are not in a bundle; interlock audit looks at them where they are.")
     counts = {"events": walk.count, "evidence": len(rows), "landings": len(landings), "files": 0}
     return Audit(
@@ -139,7 +139,7 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
     )
 
 
-def _readable(kind: str, shapes: Iterable[dict[str, Any]], odd: list[Finding]) -> Iterator[dict[str, Any]]:
+def _readable(kind: str, shapes: Iterable[dict[str, Any]], odd: list[AuditFinding]) -> Iterator[dict[str, Any]]:
     """Rows that have each of their fields, and of its kind; of each other one a finding."""
     for place, shape in enumerate(shapes, 1):
         wrong = [name for name, fits in _FIELDS[kind].items() if name not in shape or not fits(shape[name])]
@@ -147,7 +147,7 @@ def _readable(kind: str, shapes: Iterable[dict[str, Any]], odd: list[Finding]) -
             yield {name: shape[name] for name in _FIELDS[kind]}
             continue
         what = f"The {kind} in place {place} is not what was exported: {', '.join(wrong)} cannot be read."
-        odd.append(Finding(state="wrong", rule="evidence-edited", where=f"{kind} {place}", what=what))
+        odd.append(AuditFinding(state="wrong", rule="evidence-edited", where=f"{kind} {place}", what=what))
 
 
 def _link(shape: Mapping[str, Any]) -> Linked:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.app.conflict_facts import facts_tier, text_only, unread_code
 from interlock.core.contract.overlap import Claim, overlap_table
-from interlock.core.merge.conflicts import Pair, Place, Prediction, Skipped, Tier
+from interlock.core.merge.conflicts import Pair, Prediction, Skipped, Spot, Tier
 from interlock.core.merge.landing_order import landing_order, stands_before
 from interlock.core.merge.melted import Clash, Matrix
 from interlock.core.problems import InterlockError
-from interlock.ports import FactsReader, Melting, Reader
-from interlock.ports import Place as Tree
+from interlock.ports import FactsReader, Melting, Place, Reader
 
 if TYPE_CHECKING:
     from interlock.app.scope import Against
@@ -40,7 +39,7 @@ class Open:
     head: str
     since: float | None = None
     depends_on: tuple[str, ...] = ()
-    place: Tree | None = None
+    place: Place | None = None
     claim: Claim | None = None
     task: str = ""
     quiet: bool = False
@@ -236,7 +235,7 @@ def _base_pair(name: str, base: str, clash: Clash) -> Pair:
         rule="text-conflict",
         path=clash.path,
         why=f"It does not merge with the base ({clash.kind}). {clash.why}".strip(),
-        places=(Place(change=name, path=clash.path),),
+        places=(Spot(change=name, path=clash.path),),
         action=f"Bring {name} up to date with {base}, before anything else of it is judged.",
     )
 
@@ -248,7 +247,7 @@ def _text_pair(one: str, other: str, clash: Clash, rank: Mapping[str, int]) -> P
         spots = (spots[1], spots[0]) if spots else None
         paths = (paths[1], paths[0])
     places = tuple(
-        Place(change=name, path=path, line=spot.line if spot else None, text=spot.text if spot else "")
+        Spot(change=name, path=path, line=spot.line if spot else None, text=spot.text if spot else "")
         for name, path, spot in zip((one, other), paths, spots or (None, None), strict=True)
     )
     return Pair(

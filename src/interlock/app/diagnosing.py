@@ -18,7 +18,7 @@ from interlock.app.scope import read_policy
 from interlock.core.contract.card import Needs
 from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Diagnostics, Policy
-from interlock.core.merge.conflicts import Pair, Place, Skipped
+from interlock.core.merge.conflicts import Pair, Skipped, Spot
 from interlock.core.merge.differential import Diagnostic, only_together
 from interlock.core.problems import BadInput, InterlockError, Problem
 from interlock.core.sandbox import AT
@@ -53,7 +53,7 @@ def diagnoser(reader: Reader, files: ContractFiles, base: Against, ports: Ports 
     if ports is None:
         names = ", ".join(each.name for each in policy.diagnostics)
         return None, f"{names}: checkers run behind the walls of a set-up repository; run interlock doctor here once."
-    return Bench(ports=ports, policy=policy, base=base.oid).look, ""
+    return Checkers(ports=ports, policy=policy, base=base.oid).look, ""
 
 
 def _problem(problem: Problem) -> str:
@@ -63,7 +63,7 @@ def _problem(problem: Problem) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bench:
+class Checkers:
     """Where checkers run; each tree is looked at once by each of them."""
 
     ports: Ports
@@ -189,7 +189,7 @@ def _touches(checker: Diagnostics, paths: Sequence[str]) -> bool:
 def _found(checker: Diagnostics, looked: Looked, pair: Named, finding: Diagnostic) -> Pair:
     one, other = pair
     touched = [name for name in pair if any(c.path == finding.path for c in looked.matrix.changes[looked.heads[name]])]
-    place = Place(change=touched[-1] if touched else other, path=finding.path, line=finding.line, text=finding.text)
+    place = Spot(change=touched[-1] if touched else other, path=finding.path, line=finding.line, text=finding.text)
     return Pair(
         a=one,
         b=other,

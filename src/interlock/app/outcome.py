@@ -15,12 +15,12 @@ from interlock.app.costs import taken
 from interlock.app.last_words import last_words
 from interlock.app.rooms import redactions
 from interlock.app.starting import effective_card, started_by
-from interlock.core.agent.outcome import Outcome as AgentOutcome
+from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.packs import Pack
 from interlock.core.contract.agents import WRITING
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
-from interlock.core.job.settle import Facts, Outcome
+from interlock.core.job.settle import Facts, Settlement
 from interlock.core.problems import BadInput
 from interlock.core.redact import redact_text
 from interlock.ports import End, Head, Message, Ports, Reading, Work
@@ -75,7 +75,7 @@ def record(
     number: int,
     end: End,
     read: Reading,
-    outcome: Outcome,
+    outcome: Settlement,
     work: Work | None,
     pack: Pack | None,
     secrets: tuple[str, ...],

@@ -15,7 +15,7 @@ from interlock.ports.processes import End, Launch
 if TYPE_CHECKING:  # every verb imports the ports, and few need what these are of
     from interlock.core.agent.adapter import Capabilities
     from interlock.core.agent.gateway import ModelGateway
-    from interlock.core.agent.outcome import Outcome as AgentOutcome
+    from interlock.core.agent.outcome import AgentOutcome
     from interlock.core.agent.seen import Seen, Summary
     from interlock.core.agent.usage import Price, Usage
     from interlock.core.contract.agents import Login

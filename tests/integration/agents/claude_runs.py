@@ -17,7 +17,7 @@ from typing import Any
 from interlock.adapters.agents.claude import ClaudeAgent
 from interlock.core.agent.adapter import Endpoint, Order, Plan
 from interlock.core.agent.folding import Folding
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.core.contract.card import AgentChoice, Card, Check
@@ -48,7 +48,7 @@ class Run:
     """One run that has ended: what its streams said, how it came out, and the raw lines."""
 
     seen: Summary
-    outcome: Outcome
+    outcome: AgentOutcome
     code: int
     out: bytes
     errors: bytes

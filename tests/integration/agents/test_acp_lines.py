@@ -14,7 +14,7 @@ from interlock.bridge.lines import Lines
 from interlock.bridge.updates import Updates
 from interlock.core.agent.adapter import Endpoint, Order
 from interlock.core.agent.folding import Folding
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Summary, Unknown
 from interlock.core.contract.card import AgentChoice, Budget, Card, Check
 from interlock.core.problems import Refused
@@ -33,7 +33,7 @@ def read(*shapes: Mapping[str, object]) -> Summary:
     return folding.summary()
 
 
-def outcome(*shapes: Mapping[str, object], end: ProcessEnd = EXITED) -> Outcome:
+def outcome(*shapes: Mapping[str, object], end: ProcessEnd = EXITED) -> AgentOutcome:
     return AcpAgent().settle(end, read(*shapes))
 
 

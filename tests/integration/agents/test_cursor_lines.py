@@ -14,7 +14,7 @@ from tests.integration.agents.claude_runs import CARD
 from interlock.adapters.agents.cursor import CursorAgent
 from interlock.core.agent.adapter import Order
 from interlock.core.agent.folding import Folding
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Denied, Summary, Tool, Unknown
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.core.contract.card import AgentChoice
@@ -47,7 +47,7 @@ def tool(state: str, name: str, result: Any = None, **args: str) -> dict[str, An
     return {"type": "tool_call", "subtype": state, "call_id": "c1", "tool_call": {name: call}, "session_id": "s1"}
 
 
-def read(*shapes: Any, code: int = 0) -> tuple[Summary, Outcome]:
+def read(*shapes: Any, code: int = 0) -> tuple[Summary, AgentOutcome]:
     folding = Folding()
     for each in shapes:
         folding.line(CURSOR.decode(json.dumps(each).encode()))
@@ -118,7 +118,7 @@ def test_a_refused_tool_is_a_denial() -> None:
 
 
 def test_failure_is_told_by_the_end_and_its_absence() -> None:
-    assert read(BEGAN, {**END, "is_error": True, "result": "No."})[1] == Outcome(kind="crashed", message="No.")
+    assert read(BEGAN, {**END, "is_error": True, "result": "No."})[1] == AgentOutcome(kind="crashed", message="No.")
     assert read(BEGAN, {**END, "subtype": "error"})[1].kind == "crashed"
     assert read(BEGAN, SAID)[1].kind == "protocol-error"
     assert read(BEGAN, SAID, code=1)[1].kind == "crashed"

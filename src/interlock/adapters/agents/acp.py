@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from interlock.adapters.agents.outside import shape_of
 from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.proposed import head_of
 from interlock.core.agent.seen import (
     Answered,
@@ -131,7 +131,7 @@ class AcpAgent(Plain):
         except (KeyError, TypeError, ValueError, AttributeError):
             return (Unknown(type=str(shape.get("type"))),)
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         return judge(end, seen)
 
     def transcripts(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from interlock.adapters.agents.names import PLUG_INS
 from interlock.core.agent.adapter import AgentAdapter, Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary, Unknown
 from interlock.core.contract.agents import AGENTS
 from interlock.core.problems import Refusal, Refused
@@ -43,7 +43,7 @@ class Gone(Plain):
     def decode(self, line: bytes) -> tuple[Seen, ...]:  # noqa: ARG002 - see AgentAdapter
         return (Unknown(),)
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         return judge(end, seen)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from interlock.adapters.agents import claude_stream
 from interlock.core.agent.adapter import Capabilities, Endpoint, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary, Warned
 from interlock.core.agent.usage import Usage
 from interlock.core.problems import Refusal, Refused
@@ -100,7 +100,7 @@ class ClaudeAgent(Plain):
         said = line[:_COMPLAINT].decode("utf-8", "replace").strip()
         return (Warned(text=said),) if said else ()
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         """The common order; where it ended without a word of its own, its last complaint is the reason."""
         outcome = judge(end, seen)
         if outcome.kind == "crashed" and seen.ended is None and seen.warnings:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from interlock.adapters.agents import codex_stream
 from interlock.core.agent.adapter import Capabilities, Endpoint, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
 from interlock.core.agent.usage import Usage
 from interlock.core.problems import Refusal, Refused
@@ -100,7 +100,7 @@ class CodexAgent(Plain):
     def complain(self, line: bytes) -> Sequence[Seen]:
         return codex_stream.complain(line)
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         judged = judge(end, seen)
         if judged.kind == "crashed" and seen.ended is None and seen.warnings and end.how == "exited":
             return replace(judged, message=f"It exited with {end.exit_code}: {seen.warnings[-1]}")

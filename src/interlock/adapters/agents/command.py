@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
 from interlock.core.problems import Refusal, Refused
 
@@ -50,13 +50,13 @@ class CommandAgent(Plain):
     def decode(self, line: bytes) -> Sequence[Seen]:  # noqa: ARG002 - what a command prints means nothing to us
         return ()
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         if end.how == "exited" and end.exit_code == 0 and not end.budget:
-            return Outcome(kind="completed")
+            return AgentOutcome(kind="completed")
         if end.how == "exited" and not end.budget:
-            return Outcome(kind="crashed", message=f"The agent exited with {end.exit_code}.")
+            return AgentOutcome(kind="crashed", message=f"The agent exited with {end.exit_code}.")
         if end.how == "signalled":
-            return Outcome(kind="crashed", message=f"The agent was ended by a signal. {end.message}".strip())
+            return AgentOutcome(kind="crashed", message=f"The agent was ended by a signal. {end.message}".strip())
         return judge(end, seen)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from interlock.adapters.agents.outside import mapping, objects, shape_of, text
 from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Began, Denied, Ended, Said, Seen, Summary, Tool, ToolKind, Unknown, Used, Warned
 from interlock.core.agent.usage import Usage, whole
 from interlock.core.problems import Refusal, Refused
@@ -80,7 +80,7 @@ class CursorAgent(Plain):
         said = line[:_SHORT].decode("utf-8", "replace").strip()
         return (Warned(text=said),) if said else ()
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         return judge(end, seen)
 
 

@@ -15,7 +15,7 @@ from interlock.adapters.checks.faults import BadReport, NothingRan
 from interlock.adapters.checks.places import Places
 from interlock.adapters.checks.sarif import MOST_FINDINGS
 from interlock.core.contract.surfaces import Level
-from interlock.core.job.surface import Finding
+from interlock.core.job.surface import ToolFinding
 
 _MOST_LINE: Final = 2000
 _PLACE: Final = re.compile(r"(?:\((\d{1,9})(?:,\d{1,9})?\)|:(\d{1,9})(?::\d{1,9})?)(?::| -)[ ]")
@@ -40,14 +40,14 @@ _LOOKED_AT_NOTHING: Final = ("No Python files found under the given path", "No s
 _COUNT: Final = re.compile(r"Found (\d{1,9}) errors?\b")
 
 
-def findings(lines: Sequence[str], *, tree: Path | None = None, shown: bool = False) -> tuple[Finding, ...]:
+def findings(lines: Sequence[str], *, tree: Path | None = None, shown: bool = False) -> tuple[ToolFinding, ...]:
     """The findings of an output.
 
     ``shown`` says that another demand of the check proves that the tool looked at something.  Raises BadReport when the
     output counts more findings than can be read, or when nothing in it shows that anything was looked at.
     """
     places = Places(tree)
-    found: list[Finding] = []
+    found: list[ToolFinding] = []
     looked, counted = shown, 0
     for each in lines:
         line = each[:_MOST_LINE].strip()
@@ -72,7 +72,7 @@ def findings(lines: Sequence[str], *, tree: Path | None = None, shown: bool = Fa
     return tuple(found)
 
 
-def _finding(line: str, places: Places) -> Finding | None:
+def _finding(line: str, places: Places) -> ToolFinding | None:
     at = _PLACE.search(line)
     if at is None or at.start() == 0:
         return None
@@ -93,4 +93,4 @@ def _finding(line: str, places: Places) -> Finding | None:
     else:
         rule = "no-rule"
     number = int(at[1] or at[2])
-    return Finding(rule=rule, file=places.of(file.strip()), line=number, text=rest[:1000], level=level)
+    return ToolFinding(rule=rule, file=places.of(file.strip()), line=number, text=rest[:1000], level=level)

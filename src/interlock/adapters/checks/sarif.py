@@ -12,7 +12,7 @@ from typing import Any, Final
 from interlock.adapters.checks.faults import BadReport, json_of
 from interlock.adapters.checks.places import Places
 from interlock.core.contract.surfaces import Level
-from interlock.core.job.surface import Finding
+from interlock.core.job.surface import ToolFinding
 from interlock.host.text import plain
 
 MOST_FINDINGS: Final = 20_000
@@ -21,7 +21,7 @@ _NO_FAULT: Final = frozenset({"pass", "informational", "notApplicable"})
 """Kinds of a result that object to nothing (3.27.9)."""
 
 
-def parse(data: bytes, *, tree: Path | None = None) -> tuple[Finding, ...]:
+def parse(data: bytes, *, tree: Path | None = None) -> tuple[ToolFinding, ...]:
     """The findings of every run of a report, suppressed ones marked, those that a baseline says are gone left out.
 
     Raises BadReport: another version, no run, a run that did not succeed or computed no results, results elsewhere.
@@ -33,7 +33,7 @@ def parse(data: bytes, *, tree: Path | None = None) -> tuple[Finding, ...]:
     if not runs:
         raise BadReport("The report holds no run, so no tool looked at anything.")
     places = Places(tree)
-    found: list[Finding] = []
+    found: list[ToolFinding] = []
     for run in runs:
         found += _Run(_mapping(run), places).findings()
         if len(found) > MOST_FINDINGS:
@@ -54,7 +54,7 @@ class _Run:
         self._rules = [_mapping(rule) for rule in _list(driver, "rules")]
         self._by_id = {str(rule.get("id")): rule for rule in self._rules}
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[ToolFinding]:
         if not self._tool:
             raise BadReport("A run of the report names no tool.")
         self._refuse_failed()
@@ -78,7 +78,7 @@ class _Run:
         if outside.get("results"):
             raise BadReport(f"{self._tool} wrote its results into other files, which are not read.")
 
-    def _finding(self, result: Mapping[str, Any]) -> Finding | None:
+    def _finding(self, result: Mapping[str, Any]) -> ToolFinding | None:
         if str(result.get("kind", "fail")) in _NO_FAULT or result.get("baselineState") == "absent":
             return None
         rule = self._rule(result)
@@ -88,7 +88,7 @@ class _Run:
         if level not in _LEVELS:
             raise BadReport(f"A finding has the level {level[:40]}, which SARIF does not know.")
         file, line = self._place(result)
-        return Finding(
+        return ToolFinding(
             rule=plain(name)[:200],
             file=plain(file)[:1000],
             line=line,

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, func, select
 
 from interlock.adapters.store import events, evidence
 from interlock.adapters.store.tables import event, landing
-from interlock.core.job.audit import Finding, read_checkpoint
+from interlock.core.job.audit import AuditFinding, read_checkpoint
 from interlock.core.job.chain import canonical
 from interlock.core.job.statement import checkpoint
 from interlock.core.problems import Refusal, Refused
@@ -36,7 +36,7 @@ def check(connection: Connection, kept: str | None, signer: Signer) -> None:
         return
     known = evidence.keys(connection)
     found = read_checkpoint(kept, lambda envelope: signer.open(envelope, known))
-    if isinstance(found, Finding):
+    if isinstance(found, AuditFinding):
         raise _refused(found.rule, found.what)
     digest = connection.execute(select(event.c.digest).where(event.c.seq == found.seq)).scalar_one_or_none()
     if digest == found.digest:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from interlock.core.agent.outcome import Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.core.contract.card import AgentChoice, Card
@@ -155,7 +155,7 @@ class AgentAdapter(Protocol):
         """What one line of standard error says; most say nothing.  Never raises, keeps nothing."""
         ...
 
-    def settle(self, end: ProcessEnd, seen: Summary) -> Outcome:
+    def settle(self, end: ProcessEnd, seen: Summary) -> AgentOutcome:
         """How the run came out; ``judging.judge`` is the common order."""
         ...
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interlock.core.agent.outcome import Kind, Outcome, ProcessEnd
+from interlock.core.agent.outcome import AgentOutcome, Kind, ProcessEnd
 from interlock.core.agent.seen import Denied, Limit, Summary
 
 _WORDS: Final[dict[str, Kind]] = {
@@ -19,54 +19,56 @@ _WORDS: Final[dict[str, Kind]] = {
 _LIMITS: Final[dict[str, Limit]] = {"wall-limit": "wall", "idle-limit": "idle", "startup-limit": "startup"}
 
 
-def judge(end: ProcessEnd, seen: Summary) -> Outcome:
+def judge(end: ProcessEnd, seen: Summary) -> AgentOutcome:
     """The outcome of a run whose client has a terminal event; adapters refine it where their vendor differs."""
     return _supervised(end) or (_terminal(end, seen) if seen.ended is not None else _without_end(end, seen))
 
 
-def _supervised(end: ProcessEnd) -> Outcome | None:
+def _supervised(end: ProcessEnd) -> AgentOutcome | None:
     """What the supervisor itself decided or saw."""
     if (kind := _WORDS.get(end.how)) is not None:
-        return Outcome(kind=kind, message=end.message)
+        return AgentOutcome(kind=kind, message=end.message)
     if (limit := _LIMITS.get(end.how)) is not None:
-        return Outcome(kind="limit", limit=limit, message=end.message)
+        return AgentOutcome(kind="limit", limit=limit, message=end.message)
     if end.budget:
         spent = end.reached
         unit: Limit = "tokens" if spent is not None and spent.unit == "tokens" else "money"
-        return Outcome(kind="limit", limit=unit, message=end.budget, reached=spent)
+        return AgentOutcome(kind="limit", limit=unit, message=end.budget, reached=spent)
     return None
 
 
-def _without_end(end: ProcessEnd, seen: Summary) -> Outcome:
+def _without_end(end: ProcessEnd, seen: Summary) -> AgentOutcome:
     """No terminal event: it has not completed, whatever it exited with."""
     if seen.asked:
-        return Outcome(kind="denied", message=f"It asked for a permission and nobody answered: {seen.asked[-1].what}")
+        return AgentOutcome(
+            kind="denied", message=f"It asked for a permission and nobody answered: {seen.asked[-1].what}"
+        )
     if end.how == "signalled":
-        return Outcome(kind="crashed", message=end.message or "It was ended by a signal.")
+        return AgentOutcome(kind="crashed", message=end.message or "It was ended by a signal.")
     if end.exit_code in (0, None):
         said = "It exited with 0 and never" if end.exit_code == 0 else "It never"
-        return Outcome(
+        return AgentOutcome(
             kind="protocol-error", message=f"{said} said that it had ended, so it is not taken for completed."
         )
     if seen.last_fault is not None:
-        return Outcome(kind="api-error", fault=seen.last_fault, message="The model's interface gave up on it.")
-    return Outcome(kind="crashed", message=f"It exited with {end.exit_code} and did not say why.")
+        return AgentOutcome(kind="api-error", fault=seen.last_fault, message="The model's interface gave up on it.")
+    return AgentOutcome(kind="crashed", message=f"It exited with {end.exit_code} and did not say why.")
 
 
-def _terminal(end: ProcessEnd, seen: Summary) -> Outcome:
+def _terminal(end: ProcessEnd, seen: Summary) -> AgentOutcome:
     ended = seen.ended
     assert ended is not None  # noqa: S101 - asked before
     if ended.how == "limit":
-        return Outcome(kind="limit", limit=ended.limit, message=ended.message)
+        return AgentOutcome(kind="limit", limit=ended.limit, message=ended.message)
     if ended.how == "aborted":
-        return Outcome(kind="crashed", message=ended.message or "It ended its own turn before it was done.")
+        return AgentOutcome(kind="crashed", message=ended.message or "It ended its own turn before it was done.")
     if ended.how == "failed":
         if ended.fault is not None:
-            return Outcome(kind="api-error", fault=ended.fault, message=ended.message)
-        return Outcome(kind="crashed", message=ended.message or f"It failed and exited with {end.exit_code}.")
+            return AgentOutcome(kind="api-error", fault=ended.fault, message=ended.message)
+        return AgentOutcome(kind="crashed", message=ended.message or f"It failed and exited with {end.exit_code}.")
     if seen.denied:
-        return Outcome(kind="denied", message=denials(seen.denied))
-    return Outcome(kind="completed", message=ended.message)
+        return AgentOutcome(kind="denied", message=denials(seen.denied))
+    return AgentOutcome(kind="completed", message=ended.message)
 
 
 def denials(denied: tuple[Denied, ...]) -> str:

@@ -39,7 +39,7 @@ How = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AgentOutcome:
     """``fault`` goes with api-error, ``limit`` with limit; ``message`` is a sentence for people.
 
     ``reached`` says of a spent budget whose it was, where that is known.

@@ -10,7 +10,7 @@ from interlock.core.contract.card import Check
 from interlock.core.contract.surfaces import DROP, FACTOR, CoverageLimits, Limit, Picture
 from interlock.core.gate.api_contract import breaking
 from interlock.core.job.evidence import CheckRun
-from interlock.core.job.surface import Finding, Shot, Surface, ratio
+from interlock.core.job.surface import Shot, Surface, ToolFinding, ratio
 
 Found = tuple[str, str, tuple[str, ...]] | None
 _LEVELS: Final = ("note", "warning", "error")
@@ -63,7 +63,7 @@ def findings(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     return "findings", f"Findings were silenced that the base does not have: {_some(silent)}.", _names(silent)
 
 
-def _beyond(present: list[Finding], known: Counter[str]) -> list[Finding]:
+def _beyond(present: list[ToolFinding], known: Counter[str]) -> list[ToolFinding]:
     left = Counter(known)
     fresh = []
     for finding in present:
@@ -255,10 +255,10 @@ def _quoted(text: str | None) -> str:
     return f'"{text}"' if text else ""
 
 
-def _names(found: list[Finding]) -> tuple[str, ...]:
+def _names(found: list[ToolFinding]) -> tuple[str, ...]:
     return tuple(finding.shown for finding in found)
 
 
-def _some(found: list[Finding]) -> str:
+def _some(found: list[ToolFinding]) -> str:
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return "; ".join(finding.shown for finding in found[:3]) + more

@@ -23,7 +23,7 @@ _HOLDS_NOTHING: Final = frozenset({"stale-evidence", "evidence-unsigned"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AuditFinding:
     """One place where a history does not hold: what is there is ``wrong``, or what should be there is ``missing``.
 
     ``where`` names the row or file: ``event 7``, ``evidence 3``, ``landing billing``, ``checkpoint``, a path.
@@ -69,7 +69,7 @@ class Walk:
     jobs: dict[str, Job] = field(default_factory=dict)
     at: dict[int, str | None] = field(default_factory=dict)
     signed_since: float = math.inf
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[AuditFinding] = field(default_factory=list)
 
     def over(self, links: Iterable[Linked]) -> None:
         """Walk a whole chain, noting each place where it does not hold."""
@@ -107,7 +107,7 @@ class Walk:
             raise IllegalTransition(f"Nothing admitted {subject}.")
 
     def _wrong(self, where: str, what: str) -> None:
-        self.findings.append(Finding(state="wrong", rule="evidence-edited", where=where, what=what))
+        self.findings.append(AuditFinding(state="wrong", rule="evidence-edited", where=where, what=what))
 
 
 def _told(event: Event, each: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ Opened = Callable[[str], bytes]
 
 def look_at_rows(
     walk: Walk, rows: Iterable[Filed], said: Mapping[int, Evidence] | None, opened: Opened
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Each row of evidence against its envelope and the chain; ``said`` are the rows' documents as values, where known."""
     seen = set()
     for row in rows:
@@ -147,19 +147,19 @@ def look_at_rows(
         fault = doubt(row, said.get(row.number) if said else None, cited=cited, opened=opened)
         if fault is not None:
             lost = fault.rule in _HOLDS_NOTHING and not (row.envelope is None and cited)
-            yield Finding(
+            yield AuditFinding(
                 state="missing" if lost else "wrong", rule=fault.rule, where=f"evidence {row.number}", what=fault.what
             )
         elif bound is not None and bound.subject != f"{FILED}{row.subject}":
             what = f"{named(row)} is of {bound.subject.removeprefix(FILED)} by the chain."
-            yield Finding(state="wrong", rule="evidence-edited", where=f"evidence {row.number}", what=what)
+            yield AuditFinding(state="wrong", rule="evidence-edited", where=f"evidence {row.number}", what=what)
     for number in sorted(walk.cited.keys() - seen):
         subject = walk.cited[number].subject.removeprefix(FILED)
         what = f"Evidence {number} of {subject} is in the chain, and its row is gone."
-        yield Finding(state="missing", rule="evidence-edited", where=f"evidence {number}", what=what)
+        yield AuditFinding(state="missing", rule="evidence-edited", where=f"evidence {number}", what=what)
 
 
-def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Filed]) -> Iterator[Finding]:
+def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Filed]) -> Iterator[AuditFinding]:
     """Each landing against what the chain says that landed, and against the evidence that it cites."""
     told = {(each["job"], each["commit"]): each for each in walk.landed}
     for row in rows:
@@ -170,22 +170,22 @@ def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Fil
                 f"The chain does not say that {row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]} by train "
                 f"{row.train}, tested as {row.tested_tree[:12]}."
             )
-            yield Finding(state="wrong", rule="landed-otherwise", where=where, what=what)
+            yield AuditFinding(state="wrong", rule="landed-otherwise", where=where, what=what)
         if proof is None:
             what = f"Evidence {row.evidence}, on which {row.slug} landed, is gone."
-            yield Finding(state="missing", rule="stale-evidence", where=where, what=what)
+            yield AuditFinding(state="missing", rule="stale-evidence", where=where, what=what)
         elif (proof.commit, proof.tree, proof.tree) != (row.commit, row.tree, row.tested_tree):
             what = (
                 f"{row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]}, and evidence {row.evidence} is of "
                 f"{proof.commit[:12]} with tree {proof.tree[:12]}."
             )
-            yield Finding(state="wrong", rule="tree-mismatch", where=where, what=what)
+            yield AuditFinding(state="wrong", rule="tree-mismatch", where=where, what=what)
     for (_, commit), each in told.items():
         what = f"The chain says that {each['slug']} landed as {commit[:12]}, and its row is gone."
-        yield Finding(state="missing", rule="landed-otherwise", where=f"landing {each['slug']}", what=what)
+        yield AuditFinding(state="missing", rule="landed-otherwise", where=f"landing {each['slug']}", what=what)
 
 
-def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[Finding]:
+def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[AuditFinding]:
     """Each job's row against what its events make: a row that knows more shows that the end of its history was cut off."""
     known = set()
     for row in rows:
@@ -193,18 +193,18 @@ def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[Finding]:
         made = walk.jobs.get(row.id)
         if made is None:
             what = f"Job {row.id} of {row.slug} has a row, and the chain does not know it."
-            yield Finding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
+            yield AuditFinding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
         elif row.rev > made.rev:
             what = (
                 f"Job {row.id} of {row.slug} has had {row.rev} events, and the chain holds {made.rev}: events are gone."
             )
-            yield Finding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
+            yield AuditFinding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
         elif (row.state, row.rev, row.head, row.landed_commit) != (made.state, made.rev, made.head, made.landed_commit):
             what = f"Job {row.id} of {row.slug} is {row.state} by its row, and {made.state} by its events."
-            yield Finding(state="wrong", rule="evidence-edited", where=f"job {row.id}", what=what)
+            yield AuditFinding(state="wrong", rule="evidence-edited", where=f"job {row.id}", what=what)
     for job in sorted(walk.jobs.keys() - known):
         what = f"The chain admitted job {job} of {walk.jobs[job].slug}, and its row is gone."
-        yield Finding(state="missing", rule="evidence-edited", where=f"job {job}", what=what)
+        yield AuditFinding(state="missing", rule="evidence-edited", where=f"job {job}", what=what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +218,7 @@ class Checkpoint:
     at: str
 
 
-def read_checkpoint(text: str, opened: Opened) -> Checkpoint | Finding:
+def read_checkpoint(text: str, opened: Opened) -> Checkpoint | AuditFinding:
     """A checkpoint from its envelope, or why it says nothing."""
     try:
         signed = json.loads(opened(text))
@@ -228,25 +228,25 @@ def read_checkpoint(text: str, opened: Opened) -> Checkpoint | Finding:
             return Checkpoint(digest=digest, at=str(told["at"]), **counts)
     except Refused as fault:
         state: State = "missing" if fault.refusal.rule in _HOLDS_NOTHING else "wrong"
-        return Finding(
+        return AuditFinding(
             state=state, rule=fault.refusal.rule, where="checkpoint", what=f"The checkpoint: {fault.refusal.what}"
         )
     except (ValueError, LookupError, TypeError):
         pass
     what = "What is signed as a checkpoint is none."
-    return Finding(state="wrong", rule="evidence-edited", where="checkpoint", what=what)
+    return AuditFinding(state="wrong", rule="evidence-edited", where="checkpoint", what=what)
 
 
-def look_at_checkpoint(walk: Walk, kept: Checkpoint, *, evidence: int, landings: int) -> Iterator[Finding]:
+def look_at_checkpoint(walk: Walk, kept: Checkpoint, *, evidence: int, landings: int) -> Iterator[AuditFinding]:
     """The chain against a checkpoint of it; ``evidence`` is the last row's number."""
     seq, at = kept.seq, kept.at
     if walk.last < seq:
         what = f"The history ends with event {walk.last}, and had {seq} at {at}: its end was cut off."
-        yield Finding(state="missing", rule="evidence-edited", where=f"event {seq}", what=what)
+        yield AuditFinding(state="missing", rule="evidence-edited", where=f"event {seq}", what=what)
     elif walk.at.get(seq) != kept.digest:
         what = f"Event {seq} has another digest than at {at}: the history before it was written anew."
-        yield Finding(state="wrong", rule="evidence-edited", where=f"event {seq}", what=what)
+        yield AuditFinding(state="wrong", rule="evidence-edited", where=f"event {seq}", what=what)
     if evidence < kept.evidence or landings < kept.landings:
         there = f"{kept.evidence} rows of evidence and {kept.landings} landings"
         what = f"There were {there} at {at}, and {evidence} and {landings} are left."
-        yield Finding(state="missing", rule="evidence-edited", where="checkpoint", what=what)
+        yield AuditFinding(state="missing", rule="evidence-edited", where="checkpoint", what=what)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from interlock.core.agent.gateway import Reached
-from interlock.core.agent.outcome import Outcome as AgentOutcome
+from interlock.core.agent.outcome import AgentOutcome
 
 MAX_INTERRUPTIONS: Final = 3
 _SHOWN: Final = 5
@@ -45,7 +45,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Settlement:
     """``worked``: there is work to verify; ``phased``: the next phase is due; ``interrupted``: to be started again;
     ``ended``: a person is asked.
     """
@@ -57,7 +57,7 @@ class Outcome:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-def settle(facts: Facts) -> Outcome:
+def settle(facts: Facts) -> Settlement:
     """Judge one attempt.  The order is: its tree, the person's and the agent's stop, limits, process, phase, difference.
 
     What leaked out of its tree is told whatever else came of it.
@@ -66,7 +66,7 @@ def settle(facts: Facts) -> Outcome:
     return _leaked(facts, outcome) if facts.leaked else outcome
 
 
-def _came_out(facts: Facts) -> Outcome:
+def _came_out(facts: Facts) -> Settlement:
     return (
         _tree(facts)
         or _interrupted(facts)
@@ -75,16 +75,16 @@ def _came_out(facts: Facts) -> Outcome:
         or _process(facts)
         or _phase(facts)
         or _difference(facts)
-        or Outcome(kind="worked")
+        or Settlement(kind="worked")
     )
 
 
-def _ended(facts: Facts, rule: str, what: str, ask: str, **detail: Any) -> Outcome:
+def _ended(facts: Facts, rule: str, what: str, ask: str, **detail: Any) -> Settlement:
     shown = {"tail": facts.tail, "exit_code": facts.exit_code, **detail}
-    return Outcome(kind="ended", rule=rule, what=what, ask=ask, detail=shown)
+    return Settlement(kind="ended", rule=rule, what=what, ask=ask, detail=shown)
 
 
-def _leaked(facts: Facts, outcome: Outcome) -> Outcome:
+def _leaked(facts: Facts, outcome: Settlement) -> Settlement:
     """What changed in trees that are not the task's (case AI-01): a person looks at it, and the work is kept."""
     more = len(facts.leaked) - _SHOWN
     names = ", ".join(facts.leaked[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
@@ -102,7 +102,7 @@ def _leaked(facts: Facts, outcome: Outcome) -> Outcome:
     )
 
 
-def _tree(facts: Facts) -> Outcome | None:
+def _tree(facts: Facts) -> Settlement | None:
     if not facts.workspace_there:
         return _ended(
             facts,
@@ -121,11 +121,11 @@ def _tree(facts: Facts) -> Outcome | None:
     return None
 
 
-def _interrupted(facts: Facts) -> Outcome | None:
+def _interrupted(facts: Facts) -> Settlement | None:
     if facts.how != "interrupted":
         return None
     if facts.interruptions + 1 < MAX_INTERRUPTIONS:
-        return Outcome(kind="interrupted", what="The agent's process was ended from outside.")
+        return Settlement(kind="interrupted", what="The agent's process was ended from outside.")
     return _ended(
         facts,
         "interrupted",
@@ -134,7 +134,7 @@ def _interrupted(facts: Facts) -> Outcome | None:
     )
 
 
-def _stopped(facts: Facts) -> Outcome | None:
+def _stopped(facts: Facts) -> Settlement | None:
     if facts.stop is not None:
         question = str(facts.stop.get("question") or "")
         reason = str(facts.stop.get("reason") or "no reason given")
@@ -172,7 +172,7 @@ _LIMIT_RULES: Final = {
 }
 
 
-def _limits(facts: Facts) -> Outcome | None:
+def _limits(facts: Facts) -> Settlement | None:
     if facts.agent.kind != "limit":
         return None
     rule, what = _LIMIT_RULES[facts.agent.limit or "wall"]
@@ -226,7 +226,7 @@ _FAULT_ASKS: Final = {
 }
 
 
-def _process(facts: Facts) -> Outcome | None:
+def _process(facts: Facts) -> Settlement | None:
     agent = facts.agent
     handed_on = facts.pack and not facts.final
     if agent.kind == "completed" or (agent.kind == "denied" and (facts.changed or handed_on)):
@@ -245,7 +245,7 @@ def _process(facts: Facts) -> Outcome | None:
     return _ended(facts, "agent-failed", what, "Read its last lines, then retry with a hypothesis or abandon the job.")
 
 
-def _phase(facts: Facts) -> Outcome | None:
+def _phase(facts: Facts) -> Settlement | None:
     if not facts.writing and facts.wrote:
         return _ended(
             facts,
@@ -270,10 +270,10 @@ def _phase(facts: Facts) -> Outcome | None:
             f"The phase {facts.phase} handed nothing on to the next one.",
             "Retry with a hypothesis; a phase ends with interlock-task pack, or at least with a last message.",
         )
-    return Outcome(kind="phased")
+    return Settlement(kind="phased")
 
 
-def _difference(facts: Facts) -> Outcome | None:
+def _difference(facts: Facts) -> Settlement | None:
     if facts.changed:
         return None
     return _ended(

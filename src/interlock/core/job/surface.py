@@ -13,7 +13,7 @@ _NUMBERED: Final = re.compile(r"\b(line|lines|column|col|ln) \d+", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ToolFinding:
     """One thing that a tool objects to; ``mark`` is the fingerprint that the tool gave it, if any."""
 
     rule: str
@@ -69,7 +69,7 @@ class Surface:
     the second run, ``migrations`` what is wrong with their files.
     """
 
-    findings: tuple[Finding, ...] | None = None
+    findings: tuple[ToolFinding, ...] | None = None
     coverage: Mapping[str, tuple[int, int]] | None = None
     numbers: Mapping[str, Number] | None = None
     interface: Mapping[str, Any] | None = None
@@ -117,7 +117,7 @@ def surface_from(doc: Mapping[str, Any]) -> Surface:
     return Surface(
         **{
             **doc,
-            "findings": tuple(Finding(**each) for each in findings) if findings is not None else None,
+            "findings": tuple(ToolFinding(**each) for each in findings) if findings is not None else None,
             "coverage": {name: (pair[0], pair[1]) for name, pair in coverage.items()} if coverage is not None else None,
             "numbers": {name: Number(**each) for name, each in numbers.items()} if numbers is not None else None,
             "shots": {name: Shot(**each) for name, each in shots.items()} if shots is not None else None,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from interlock.core.merge.bisect import Guilty, Probe, bisect
 from interlock.core.merge.bisect import RedBase as BaseIsRed
-from interlock.core.merge.queue import Cancel, Land, Move, Queue, RedBase, Set, Test, Waiting
+from interlock.core.merge.queue import Cancel, Land, Move, Queue, Queued, RedBase, Set, Test
 from interlock.core.merge.witness import Known, accusing, believed, out
 
 
-def in_one_slot(queue: Queue, line: tuple[Waiting, ...], found: Known) -> tuple[Move, ...]:
+def in_one_slot(queue: Queue, line: tuple[Queued, ...], found: Known) -> tuple[Move, ...]:
     """The moves of a train that tests one set at a time; what runs goes on while all its members wait."""
     members = {member.job for member in queue.members}
     if queue.running:

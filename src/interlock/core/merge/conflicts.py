@@ -13,7 +13,7 @@ TIERS: Final[tuple[Tier, ...]] = ("declared", "text", "facts", "diagnostics")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Spot:
     """A line of a file on one side: which change, which file, and what stands there."""
 
     change: str
@@ -39,7 +39,7 @@ class Pair:
     why: str
     line: int | None = None
     symbol: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[Spot, ...] = ()
     action: str = ""
 
     def as_json(self) -> dict[str, Any]:

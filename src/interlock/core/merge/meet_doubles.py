@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark, Symbol
 from interlock.core.merge.meet_delta import At, Delta
 from interlock.core.merge.meet_modules import family, folder
@@ -71,8 +71,8 @@ def _definition(a: Delta, b: Delta, one: Found, other: Found) -> Alarm:
     return Alarm(
         rule="duplicate-definition",
         symbol=symbol.path,
-        breaker=Place(change=a.name, path=path, line=symbol.line, text=symbol.path),
-        user=Place(change=b.name, path=where, line=again.line, text=again.path),
+        breaker=Spot(change=a.name, path=path, line=symbol.line, text=symbol.path),
+        user=Spot(change=b.name, path=where, line=again.line, text=again.path),
         why=f"{a.name} and {b.name} both add {symbol.path}, in {path}, line {symbol.line}, and {where}, line {again.line}:"
         " after the merge it is there twice.",
         action=f"Give one of them another name, or let {b.name} use that of {a.name}.",
@@ -113,8 +113,8 @@ def _registration(a: Delta, b: Delta, one: At, other: At) -> Alarm:
     return Alarm(
         rule="duplicate-registration",
         symbol=one.mark.name,
-        breaker=Place(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
-        user=Place(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
+        breaker=Spot(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
+        user=Spot(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
         why=f"{a.name} and {b.name} both add {noun} {one.mark.name}{scope}, in {one.path}, line {one.mark.line}, and {other.path},"
         f" line {other.mark.line}.",
         action=f"Give one of them another name, or let {b.name} build on that of {a.name}.",
@@ -158,8 +158,8 @@ def _shadow(a: Delta, b: Delta, module: str, package: str) -> Alarm:
     return Alarm(
         rule="duplicate-definition",
         symbol=module.removesuffix(".py").replace("/", "."),
-        breaker=Place(change=b.name, path=package, line=1),
-        user=Place(change=a.name, path=module, line=1),
+        breaker=Spot(change=b.name, path=package, line=1),
+        user=Spot(change=a.name, path=module, line=1),
         why=f"{a.name} adds the module {module}, and {b.name} the package {package}: the package hides the module.",
         action="Give one of them another name.",
         check=lambda tree: tree.has(module) and tree.has(package),

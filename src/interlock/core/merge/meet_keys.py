@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts
 from interlock.core.merge.meet_delta import At, Delta, NewUse
 from interlock.core.merge.meet_meaning import meanings, same_uses
@@ -175,8 +175,8 @@ def _alarm(breaker: Delta, user: Delta, old: At, path: str, line: int, check: Ch
     return Alarm(
         rule="removed-key",
         symbol=old.mark.name,
-        breaker=Place(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
-        user=Place(change=user.name, path=path, line=line, text=old.mark.name),
+        breaker=Spot(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
+        user=Spot(change=user.name, path=path, line=line, text=old.mark.name),
         why=f"{breaker.name} {gone}{scope} in {old.path}, and {user.name} newly reads it in {path}, line {line}.",
         action=(f"Read {likely} in {user.name}" if likely else f"Take the use out of {user.name}")
         + f", or keep {old.mark.name} in {breaker.name} until nothing reads it.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark
 from interlock.core.merge.meet_delta import At, Delta
 from interlock.core.merge.meet_doubles import same_scope
@@ -56,8 +56,8 @@ def _alarm(breaker: Delta, user: Delta, old: At, new: At, linked: Linked) -> Ala
     return Alarm(
         rule="removed-target" if mark.kind == "registration" else f"removed-{mark.kind}",
         symbol=_said(mark),
-        breaker=Place(change=breaker.name, path=old.path, line=mark.line, text=mark.name),
-        user=Place(change=user.name, path=new.path, line=new.mark.line, text=new.mark.name),
+        breaker=Spot(change=breaker.name, path=old.path, line=mark.line, text=mark.name),
+        user=Spot(change=user.name, path=new.path, line=new.mark.line, text=new.mark.name),
         why=f"{breaker.name} {gone} in {old.path}, and {user.name} newly uses it in {new.path}, line {new.mark.line}.",
         action=(f"Use {likely} in {user.name}" if likely else f"Take the use out of {user.name}")
         + f", or keep {mark.name} in {breaker.name} until nothing uses it.",
@@ -266,8 +266,8 @@ def _vain(breaker: Delta, user: Delta, old: At, new: At, likely: str) -> Alarm:
     return Alarm(
         rule="removed-env",
         symbol=old.mark.name,
-        breaker=Place(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
-        user=Place(change=user.name, path=new.path, line=new.mark.line, text=old.mark.name),
+        breaker=Spot(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
+        user=Spot(change=user.name, path=new.path, line=new.mark.line, text=old.mark.name),
         why=f"{breaker.name} reads {likely} instead of {old.mark.name} in {old.path}, and {user.name} newly sets"
         f" {old.mark.name} in {new.path}, line {new.mark.line}.",
         action=f"Set {likely} in {user.name}, or read both in {breaker.name} until nothing sets the old one.",
@@ -332,8 +332,8 @@ def _route_alarm(breaker: Delta, user: Delta, old: At, new: At) -> Alarm:
     return Alarm(
         rule="removed-route",
         symbol=old.mark.name,
-        breaker=Place(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
-        user=Place(change=user.name, path=new.path, line=new.mark.line, text=new.mark.name),
+        breaker=Spot(change=breaker.name, path=old.path, line=old.mark.line, text=old.mark.name),
+        user=Spot(change=user.name, path=new.path, line=new.mark.line, text=new.mark.name),
         why=f"{breaker.name} {moved} in {old.path}, and {user.name} newly asks for it in {new.path}, line {new.mark.line}.",
         action=(f"Ask for {likely} in {user.name}" if likely else f"Take the request out of {user.name}")
         + f", or keep the old route in {breaker.name} until nothing asks for it.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Import, Symbol, Use
 from interlock.core.merge.meet_bases import lacks
 from interlock.core.merge.meet_delta import Delta, Gone, NewUse
@@ -55,8 +55,8 @@ def _alarm(breaker: Delta, user: Delta, gone: Gone, new: NewUse) -> Alarm:
     return Alarm(
         rule="renamed-member" if gone.new else "removed-member",
         symbol=gone.symbol.path,
-        breaker=Place(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.path),
-        user=Place(change=user.name, path=new.path, line=new.use.line, text=name),
+        breaker=Spot(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.path),
+        user=Spot(change=user.name, path=new.path, line=new.use.line, text=name),
         why=f"{breaker.name} {renamed} in {gone.path}, and {user.name} newly uses {name} in {new.path}, line {new.use.line}.",
         action=(f"Use {gone.new} in {user.name}" if gone.new else f"Take the use out of {user.name}")
         + f", or keep {name} in {breaker.name} until nothing uses it.",
@@ -309,8 +309,8 @@ def _override_alarm(breaker: Delta, user: Delta, gone: Gone, path: str, symbol: 
     return Alarm(
         rule="renamed-member",
         symbol=gone.symbol.path,
-        breaker=Place(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.path),
-        user=Place(change=user.name, path=path, line=symbol.line, text=symbol.path),
+        breaker=Spot(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.path),
+        user=Spot(change=user.name, path=path, line=symbol.line, text=symbol.path),
         why=f"{breaker.name} renames {owner}.{name} to {gone.new} in {gone.path}, and {user.name} newly overrides {name} in"
         f" {symbol.owner}: nothing calls it any more.",
         action=f"Override {gone.new} in {user.name}, or keep {name} in {breaker.name} until nothing overrides it.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Use
 from interlock.core.merge.meet_bases import through_stars
 from interlock.core.merge.meet_delta import At, Delta, Gone, NewUse
@@ -129,8 +129,8 @@ def _alarm(breaker: Delta, user: Delta, gone: Gone, new: NewUse, asked: Callable
     return Alarm(
         rule="renamed-symbol" if gone.new else "removed-symbol",
         symbol=gone.symbol.name,
-        breaker=Place(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.name),
-        user=Place(change=user.name, path=new.path, line=new.use.line, text=new.use.name),
+        breaker=Spot(change=breaker.name, path=gone.path, line=gone.symbol.line, text=gone.symbol.name),
+        user=Spot(change=user.name, path=new.path, line=new.use.line, text=new.use.name),
         why=f"{breaker.name} {renamed} in {gone.path}, and {user.name} newly uses it in {new.path}, line {new.use.line}.",
         action=(f"Use {gone.new} in {user.name}" if gone.new else f"Take the use out of {user.name}")
         + f", or keep {gone.symbol.name} in {breaker.name} until nothing uses it.",
@@ -225,8 +225,8 @@ def _module_alarm(breaker: Delta, user: Delta, gone: tuple[str, str], new: NewUs
     return Alarm(
         rule="removed-module",
         symbol=module,
-        breaker=Place(change=breaker.name, path=path, text=moved),
-        user=Place(change=user.name, path=new.path, line=new.use.line, text=module),
+        breaker=Spot(change=breaker.name, path=path, text=moved),
+        user=Spot(change=user.name, path=new.path, line=new.use.line, text=module),
         why=f"{breaker.name} {where}, and {user.name} newly imports it in {new.path}, line {new.use.line}.",
         action=(f"Import it from {moved} in {user.name}" if moved else f"Take the import out of {user.name}")
         + f", or keep {path} in {breaker.name} until nothing imports it.",

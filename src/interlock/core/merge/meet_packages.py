@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.meet_delta import At, Delta
 from interlock.core.merge.meet_sides import Alarm, Tree
 
@@ -131,8 +131,8 @@ def _locked(breaker: Delta, user: Delta, now: At, wanted: At) -> Alarm:
     return Alarm(
         rule="lockfile",
         symbol=name,
-        breaker=Place(change=breaker.name, path=now.path, line=now.mark.line, text=f"{name} {now.mark.detail}"),
-        user=Place(change=user.name, path=wanted.path, line=wanted.mark.line, text=f"{name} {wanted.mark.detail}"),
+        breaker=Spot(change=breaker.name, path=now.path, line=now.mark.line, text=f"{name} {now.mark.detail}"),
+        user=Spot(change=user.name, path=wanted.path, line=wanted.mark.line, text=f"{name} {wanted.mark.detail}"),
         why=f"{breaker.name} puts {name} at {now.mark.detail} in {now.path}, and {wanted.mark.scope or wanted.path}, newly so in"
         f" {user.name}, wants {wanted.mark.detail}.",
         action=f"Make the lock file of {user.name} anew, after {breaker.name} has landed.",
@@ -196,8 +196,8 @@ def _import_alarm(breaker: Delta, user: Delta, old: At, where: tuple[str, int, s
     return Alarm(
         rule="removed-package",
         symbol=name,
-        breaker=Place(change=breaker.name, path=old.path, line=old.mark.line, text=name),
-        user=Place(change=user.name, path=path, line=line, text=first),
+        breaker=Spot(change=breaker.name, path=old.path, line=old.mark.line, text=name),
+        user=Spot(change=user.name, path=path, line=line, text=first),
         why=f"{breaker.name} takes {name} out of {old.path}, and {user.name} newly imports {first} in {path}, line {line}.",
         action=f"Keep {name} in {breaker.name}, or do without it in {user.name}.",
         check=check,

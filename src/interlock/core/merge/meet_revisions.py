@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.meet_delta import At, Delta
 from interlock.core.merge.meet_sides import Alarm, Tree
 
@@ -32,8 +32,8 @@ def _number(a: Delta, b: Delta, one: At, other: At) -> Alarm:
     return Alarm(
         rule="migration-number",
         symbol=one.mark.name,
-        breaker=Place(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
-        user=Place(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
+        breaker=Spot(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
+        user=Spot(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
         why=f"{a.name} and {b.name} both take number {one.mark.name} in {one.mark.scope or 'the top folder'}: {one.path} and"
         f" {other.path}.",
         action=f"Give the migration of {b.name} the next number, after {a.name} has landed.",
@@ -103,8 +103,8 @@ def _head_alarm(a: Delta, b: Delta, one: At, other: At) -> Alarm:
     return Alarm(
         rule="migration-heads",
         symbol=other.mark.name,
-        breaker=Place(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
-        user=Place(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
+        breaker=Spot(change=a.name, path=one.path, line=one.mark.line, text=one.mark.name),
+        user=Spot(change=b.name, path=other.path, line=other.mark.line, text=other.mark.name),
         why=f"{a.name} and {b.name} both add a migration beside the other: {one.mark.name} and {other.mark.name} (on {stands}) are two"
         f" heads of {one.mark.scope or 'the top folder'} after the merge.",
         action=f"Let {other.mark.name} of {b.name} stand on {one.mark.name}, after {a.name} has landed.",
@@ -138,8 +138,8 @@ def _parent_alarm(breaker: Delta, user: Delta, gone: At, at: At, name: str) -> A
     return Alarm(
         rule="migration-parent",
         symbol=gone.mark.name,
-        breaker=Place(change=breaker.name, path=gone.path, line=gone.mark.line, text=gone.mark.name),
-        user=Place(change=user.name, path=at.path, line=at.mark.line, text=name),
+        breaker=Spot(change=breaker.name, path=gone.path, line=gone.mark.line, text=gone.mark.name),
+        user=Spot(change=user.name, path=at.path, line=at.mark.line, text=name),
         why=f"{breaker.name} takes away or renames the migration {gone.mark.name}, and {name} of {user.name} stands on it.",
         action=f"Let {name} stand on what is there now, in {user.name}.",
         check=check,

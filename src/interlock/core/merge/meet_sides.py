@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from interlock.core.merge.conflicts import Pair, Place
+from interlock.core.merge.conflicts import Pair, Spot
 from interlock.core.merge.facts import FileFacts
 
 Read = Callable[[str], FileFacts | None]
@@ -69,8 +69,8 @@ class Alarm:
 
     rule: str
     symbol: str
-    breaker: Place
-    user: Place
+    breaker: Spot
+    user: Spot
     why: str
     action: str
     check: Callable[[Tree], bool] = field(repr=False, compare=False)

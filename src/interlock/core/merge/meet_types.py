@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from interlock.core.merge.conflicts import Place
+from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet_bases import owes
 from interlock.core.merge.meet_calls import misfit
@@ -134,8 +134,8 @@ def _alarm(
     return Alarm(
         rule=rule,
         symbol=altered.new.path,
-        breaker=Place(change=breaker.name, path=altered.path, line=altered.new.line, text=altered.new.path),
-        user=Place(change=user.name, path=new.path, line=new.use.line, text=new.use.name),
+        breaker=Spot(change=breaker.name, path=altered.path, line=altered.new.line, text=altered.new.path),
+        user=Spot(change=user.name, path=new.path, line=new.use.line, text=new.use.name),
         why=f"{why} in {new.path}, line {new.use.line}.",
         action=_ACTIONS[rule].format(breaker=breaker.name, user=user.name),
         check=asked or check,
@@ -180,8 +180,8 @@ def _override_alarm(breaker: Delta, user: Delta, altered: Altered, path: str, sy
     return Alarm(
         rule="signature",
         symbol=altered.new.path,
-        breaker=Place(change=breaker.name, path=altered.path, line=altered.new.line, text=altered.new.path),
-        user=Place(change=user.name, path=path, line=symbol.line, text=symbol.path),
+        breaker=Spot(change=breaker.name, path=altered.path, line=altered.new.line, text=altered.new.path),
+        user=Spot(change=user.name, path=path, line=symbol.line, text=symbol.path),
         why=f"{breaker.name} gives {altered.new.path} in {altered.path} another parameter, and {user.name} newly overrides it"
         f" as {symbol.path} in {path}, line {symbol.line}, without that.",
         action=f"Take the new parameter in {user.name}, or give it another way in {breaker.name}.",
@@ -278,8 +278,8 @@ def _duty_alarm(breaker: Delta, user: Delta, asked: tuple[str, Symbol], new: tup
     return Alarm(
         rule="new-abstract",
         symbol=duty.path,
-        breaker=Place(change=breaker.name, path=path, line=duty.line, text=duty.path),
-        user=Place(change=user.name, path=where, line=symbol.line, text=symbol.path),
+        breaker=Spot(change=breaker.name, path=path, line=duty.line, text=duty.path),
+        user=Spot(change=user.name, path=where, line=symbol.line, text=symbol.path),
         why=f"{breaker.name} makes every subtype of {duty.owner} define {duty.name} in {path}, and {user.name} adds"
         f" {symbol.path} in {where}, line {symbol.line}, without it.",
         action=f"Define {duty.name} in {symbol.path} of {user.name}, or give it a body in {breaker.name}.",

@@ -14,7 +14,7 @@ TestWhy = Literal["first", "probe", "retry", "base"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Queued:
     """A job that waits to land; ``since`` is its first approval (epoch seconds), which later approvals do not move.
 
     A ``solo`` one is tested by itself on the default branch, and nothing speculates across it.  ``after`` are the jobs that
@@ -51,7 +51,7 @@ class Queue:
     are signing: it is not replaced by a larger one while it can land.
     """
 
-    members: tuple[Waiting, ...] = ()
+    members: tuple[Queued, ...] = ()
     results: Mapping[Set, Result] = field(default_factory=dict)
     running: frozenset[Set] = frozenset()
     clashes: Mapping[Set, tuple[str, ...]] = field(default_factory=dict)

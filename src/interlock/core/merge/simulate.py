@@ -20,10 +20,10 @@ from interlock.core.merge.queue import (
     Move,
     Out,
     Queue,
+    Queued,
     Result,
     Set,
     Test,
-    Waiting,
     next_window,
     rebased,
     retries_for,
@@ -132,7 +132,7 @@ def digest(jobs: Iterable[str]) -> int:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Simulated:
     """What came of it; waits are seconds from approval to landing, ``busy`` seconds of slots in use."""
 
     arrived: int = 0
@@ -183,7 +183,7 @@ class Track:
     running: dict[Set, Run] = field(default_factory=dict)
     clashes: dict[Set, tuple[str, ...]] = field(default_factory=dict)
     suspects: set[frozenset[str]] = field(default_factory=set)
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: Simulated = field(default_factory=Simulated)
 
     def __post_init__(self) -> None:
         self.known = truth(self.changes.values())
@@ -193,7 +193,7 @@ class Track:
         setting = self.setting
         return Queue(
             members=tuple(
-                Waiting(job=each.job, since=each.at, solo=each.solo, after=each.after - self.merged)
+                Queued(job=each.job, since=each.at, solo=each.solo, after=each.after - self.merged)
                 for each in islice(self.waiting.values(), LOOK)
             ),
             results=self.results,
@@ -324,7 +324,7 @@ def _lognormal(draw: Draw, spread: float) -> float:
     return exp(spread * sqrt(-2 * log(1 - draw())) * cos(2 * pi * draw()))
 
 
-def simulate(brain: Brain, changes: Sequence[Change], draw: Draw, setting: Setting) -> Outcome:
+def simulate(brain: Brain, changes: Sequence[Change], draw: Draw, setting: Setting) -> Simulated:
     """Let all changes arrive in their time and the brain land them; ends when nothing waits, or nothing can go on."""
     track = Track({change.job: change for change in changes}, setting, brain, draw)
     heap: list[tuple[float, int, Change | Run | None]] = [

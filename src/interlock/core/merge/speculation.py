@@ -15,10 +15,10 @@ from interlock.core.merge.queue import (
     Land,
     Move,
     Queue,
+    Queued,
     RedBase,
     Set,
     Test,
-    Waiting,
     stripped,
 )
 from interlock.core.merge.witness import Known, accusing, believed, known, looks_red, out
@@ -43,12 +43,12 @@ def decide(queue: Queue) -> tuple[Move, ...]:
     return _speculate(queue, line, found)
 
 
-def in_line(members: Iterable[Waiting]) -> tuple[Waiting, ...]:
+def in_line(members: Iterable[Queued]) -> tuple[Queued, ...]:
     """Those that may be tested on the present base: what they need stands before them, and no solo one between.
 
     A solo member is by itself when it is first, and ends the line before it when it is not.
     """
-    line: list[Waiting] = []
+    line: list[Queued] = []
     before: set[str] = set()
     for member in members:
         if not member.after <= before:
@@ -74,7 +74,7 @@ class _Walk:
     wanted: list[Set] = field(default_factory=list)
 
 
-def _speculate(queue: Queue, line: tuple[Waiting, ...], found: Known) -> tuple[Move, ...]:
+def _speculate(queue: Queue, line: tuple[Queued, ...], found: Known) -> tuple[Move, ...]:
     walk = _walk(queue, line, found)
     land = _landing(queue, walk, found)
     outs = tuple(out(found, member, land) for member in walk.doubts if believed(found, member, land))
@@ -92,7 +92,7 @@ def _speculate(queue: Queue, line: tuple[Waiting, ...], found: Known) -> tuple[M
     return (*cancels, *tests, *landing, *outs)
 
 
-def _walk(queue: Queue, line: tuple[Waiting, ...], found: Known) -> _Walk:
+def _walk(queue: Queue, line: tuple[Queued, ...], found: Known) -> _Walk:
     """Stack each member of the window on the nearest one that does not fail, in steps that are in test or known already."""
     walk = _Walk(stacked=frozenset(member.job for member in line if member.after))
     jobs = tuple(member.job for member in line[: max(1, queue.window)])

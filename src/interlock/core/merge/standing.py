@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from interlock.core.contract.policy import Train
 from interlock.core.job.lifecycle import Job
-from interlock.core.merge.queue import Land, Move, Out, Queue, RedBase, Result, Set, Test, Waiting, retries_for
+from interlock.core.merge.queue import Land, Move, Out, Queue, Queued, RedBase, Result, Set, Test, retries_for
 from interlock.core.merge.train import Member, TrainState
 
 NEW_MEMBERS = 64
@@ -19,7 +19,7 @@ def queue_of(
     """The queue of a train in test; ``needs`` are the slugs that must land before a slug, ``running`` sets on its present base."""
     open_jobs = {job.slug: job.id for job in jobs}
     members = tuple(
-        Waiting(
+        Queued(
             job=member.job,
             since=member.since,
             solo=member.solo,
