@@ -23,6 +23,30 @@ def cases(*names: str) -> list[Case]:
     return [case for name in names for case in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))]
 
 
+def edited_cases(name: str) -> list[Case]:
+    """Scenarios that share a world: each names it (``on``), adds files of its own, and says a side as replacements ``[old, new]``.
+
+    A replacement of nothing is put at the end of the file.
+    """
+    worlds = json.loads((FOLDER / f"{name}_worlds.json").read_text(encoding="utf-8"))
+    found = []
+    for case in cases(name):
+        base = {**worlds[case["on"]], **case["base"]}
+        sides = {which: {path: _edited(base, path, edit) for path, edit in case[which].items()} for which in ("a", "b")}
+        found.append({**case, **sides, "base": base})
+    return found
+
+
+def _edited(base: dict[str, str], path: str, edit: str | list[list[str]] | None) -> str | None:
+    if not isinstance(edit, list):
+        return edit
+    text = base[path]
+    for old, new in edit:
+        assert not old or text.count(old) == 1, (path, old)
+        text = text.replace(old, new) if old else text + new
+    return text
+
+
 def git(repo: Path, *words: str, stdin: bytes | None = None) -> bytes:
     return subprocess.run(["git", "-C", str(repo), *words], input=stdin, capture_output=True, check=True).stdout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock.adapters.facts.go import read
-from interlock.core.merge.facts import FileFacts, Symbol
+from interlock.core.merge.facts import Call, FileFacts, Symbol
 
 HEAD = 'package store\n\nimport (\n\t"os"\n\tf "example.com/x/fetch"\n\t"net/http"\n\t"example.com/x/go-cart/v2"\n)\n\n'
 
@@ -105,9 +105,12 @@ def test_how_many_values_of_a_call_are_taken() -> None:
     assert taken == {"One": ("unpack:1",), "Two": ("unpack:2",), "None": ()}
 
 
-def test_spread_arguments_are_not_counted() -> None:
-    facts = facts_of("func Run(all []int) {\n\tf.Sum(all...)\n\tf.Both(f.Pair())\n}\n")
-    assert {each.name for each in facts.uses if each.call and each.call.spread} == {"Sum", "Both"}
+def test_what_is_spread_fills_the_last_parameter_and_what_a_call_gives_is_not_counted() -> None:
+    facts = facts_of("func Run(all []int) {\n\tf.Sum(1, all...)\n\tf.Both(f.Pair())\n}\n")
+    calls = {each.name: each.call for each in facts.uses if each.call}
+    assert calls["Sum"] == Call(positional=1)
+    assert calls["Both"] is not None
+    assert calls["Both"].spread
 
 
 def test_marks() -> None:

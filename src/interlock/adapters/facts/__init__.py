@@ -42,6 +42,14 @@ _BY_SUFFIX: Final = {
     ".toml": "data",
     ".ini": "data",
     ".cfg": "data",
+    ".properties": "data",
+    ".css": "web",
+    ".scss": "web",
+    ".html": "web",
+    ".htm": "web",
+    ".graphql": "schemas",
+    ".gql": "schemas",
+    ".proto": "schemas",
 }
 _BY_NAME: Final = {
     "Makefile": "shell",
@@ -61,6 +69,10 @@ _BY_NAME: Final = {
     "npm-shrinkwrap.json": "data",
     "go.sum": "data",
     "go.mod": "go",
+    "settings.gradle": "data",
+    "settings.gradle.kts": "data",
+    "build.gradle": "data",
+    "build.gradle.kts": "data",
 }
 _REQUIREMENTS: Final = re.compile(r"(?:[\w-]*requirements[\w-]*|constraints)\.(?:txt|in)")
 _MOST_AT_HAND: Final = 4000

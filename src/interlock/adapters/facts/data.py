@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from interlock.adapters.facts import lockfiles, manifests
-from interlock.adapters.facts.shell import of_command
+from interlock.adapters.facts.shell import moves, of_command
 from interlock.core.merge.facts import FileFacts, Mark
 
 MOST_MARKS: Final = 3000
@@ -18,6 +18,15 @@ _METHODS: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "o
 _ENVS: Final = frozenset({"env", "environment"})
 _RUNS: Final = frozenset({"run", "command", "script", "args", "entrypoint", "cmd"})
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+_WITHIN: Final = {
+    "formatter": "formatters",
+    "handlers": "handlers",
+    "filters": "filters",
+    "needs": "jobs",
+    "depends_on": "services",
+}
+"""Keys whose value names a key of another part of the same file."""
+_PLACE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[.:][A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 Pairs = list[tuple[str, int, Any]]
 """A mapping as it stands: every key, its line, its value; one that is there twice is here twice."""
@@ -34,6 +43,9 @@ def read(path: str, data: bytes) -> FileFacts:
         if name in lockfiles.READERS:
             return FileFacts(language="data", marks=tuple(lockfiles.READERS[name](text)))
         marks = [*manifests.marks(name, text), *_keys(name, text)]
+        if "working-directory:" in text:
+            # Which command runs in which folder is not followed.
+            marks = [each for each in marks if each.role != "uses" or each.scope not in {"make", "npm-script"}]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
         return FileFacts(language="data", fault=f"The file cannot be read: {type(fault).__name__}.")
     kept = marks if len(marks) <= MOST_MARKS else [each for each in marks if each.kind != "key"][:MOST_MARKS]
@@ -50,6 +62,14 @@ def _keys(name: str, text: str) -> Iterator[Mark]:
         yield from _told(_json(text))
     elif name.endswith((".ini", ".cfg", ".toml")) and name != "pyproject.toml":
         yield from _ini(text)
+    elif name.endswith(".properties"):
+        yield from _properties(text)
+
+
+def _properties(text: str) -> Iterator[Mark]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if (found := re.match(r"\s*([\w.-]+)\s*[=:]", line)) and not line.lstrip().startswith(("#", "!")):
+            yield Mark(kind="key", name=found[1], line=number, role="defines")
 
 
 def _told(tree: Any) -> Iterator[Mark]:
@@ -71,6 +91,7 @@ def _walk(tree: Any, scope: str, depth: int) -> Iterator[Mark]:
         if key in _ENVS:
             yield from _variables(value, line)
         yield from _commands(key, value, line)
+        yield from _refers(key, value, line)
         yield from _walk(value, f"{scope}.{key}" if scope else key, depth + 1)
     if isinstance(tree, Items):
         for item in tree.items:
@@ -84,10 +105,23 @@ def _inner(tree: Any, depth: int) -> Iterator[Mark]:
             yield mark
 
 
+def _refers(key: str, value: Any, line: int) -> Iterator[Mark]:
+    """Names that a value refers to: in the file itself (``formatter: long``), or a dotted place in code."""
+    for text in value.items if isinstance(value, Items) else [value]:
+        if not isinstance(text, str) or len(text) > 120:
+            continue
+        if key in _WITHIN:
+            yield Mark(kind="registration", name=text, line=line, role="uses", scope=f"within:{_WITHIN[key]}")
+        if _PLACE.fullmatch(text):
+            yield Mark(kind="registration", name=text, line=line, role="uses", scope="dotted")
+
+
 def _commands(key: str, value: Any, line: int) -> Iterator[Mark]:
     if key in _RUNS and isinstance(value, str):
+        moved = False
         for place, each in enumerate(value.splitlines()):
-            yield from of_command(each, line + place)
+            moved = moved or moves(each)
+            yield from of_command(each, line + place, moved=moved)
     elif key in _RUNS and isinstance(value, Items):
         words = [each for each in value.items if isinstance(each, str)]
         yield from of_command(" ".join(words), line)
@@ -201,6 +235,11 @@ def _ini(text: str) -> Iterator[Mark]:
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         if found := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
-            section = found[1] if not line.lstrip().startswith("[[") else f"{found[1]}#{number}"
+            listed = line.lstrip().startswith("[[")
+            section = f"{found[1]}#{number}" if listed else found[1]
+            outer, _, name = found[1].rpartition(".")
+            if not listed and re.fullmatch(r"[\w-]+", name):
+                yield Mark(kind="key", name=name, line=number, role="defines", scope=outer)
         elif found := re.match(r"([A-Za-z_][\w.-]*)\s*[=:]", line):
             yield Mark(kind="key", name=found[1], line=number, role="defines", scope=section)
+            yield from _refers("", line.partition(found[0])[2].strip().strip("'\""), number)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from interlock.adapters.facts.go_marks import called
 from interlock.adapters.facts.go_places import Places
 from interlock.adapters.facts.go_types import (
+    BASIC,
     BUILTIN,
     below,
+    calculated,
     call_of,
+    constraint_of,
     declared,
     declared_type,
+    element_type,
     first_of,
+    function_type,
     id_of,
     named,
     parameters,
@@ -22,7 +28,7 @@ from interlock.adapters.facts.go_types import (
 )
 from interlock.adapters.facts.sql_in_code import marks_in_code
 from interlock.adapters.facts.treesitter import Entered, Scope, by_type, left_out, line, parse, text, walk
-from interlock.core.merge.facts import Call, FileFacts
+from interlock.core.merge.facts import Call, FileFacts, Mark
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -41,7 +47,8 @@ def read(path: str, data: bytes) -> FileFacts:
     """The facts of a Go file; its module is the folder, for that is what an import path ends with; of a ``go.mod`` the path it names."""
     if path.rpartition("/")[2] == "go.mod":
         named = _MODULE.search(data)
-        return FileFacts(language="other", module=named[1].decode("utf-8", "replace") if named else "")
+        module = named[1].decode("utf-8", "replace") if named else ""
+        return FileFacts(language="other", module=module, marks=tuple(_required(data.decode("utf-8", "replace"))))
     if left_out(path):
         return FileFacts(language="go")
     root = parse("go", data, _BODIES)
@@ -50,15 +57,36 @@ def read(path: str, data: bytes) -> FileFacts:
     return _Reader(path).read(root)
 
 
+def _required(data: str) -> Iterator[Mark]:
+    """The modules that a ``go.mod`` requires."""
+    inside = False
+    for number, each in enumerate(data.splitlines(), 1):
+        words = each.split("//")[0].split()
+        if words[:2] == ["require", "("] or (inside and words == [")"]):
+            inside = words[0] == "require"
+        elif words[:1] == ["require"] or (inside and len(words) == 2):
+            yield Mark(
+                kind="package",
+                name=words[-2].strip('"'),
+                line=number,
+                role="defines",
+                scope="go-module",
+                detail=words[-1],
+            )
+
+
 class _Reader(Places):
     """One file on its way to facts."""
 
     def read(self, root: Node) -> FileFacts:
+        self.notes.module += constraint_of(self.path, root)
         for node in root.named_children:
             self.declare(node)
         walk(root, Scope(), self._enter)
         for name, (at, kind) in self.types.items():
-            self.symbol(name, kind, at, bases=tuple(dict.fromkeys(self.bases.get(name, ()))))
+            self.symbol(
+                name, kind, at, bases=tuple(dict.fromkeys(self.bases.get(name, ()))), shape=self.shapes.get(name, "")
+            )
         return self.notes.facts()
 
     def _enter(self, node: Node, scope: Scope) -> Entered | None:
@@ -173,16 +201,35 @@ class _Reader(Places):
         key = parts[0].named_children[0] if parts[0].named_children else None
         literal = node.parent.parent if node.parent is not None else None
         of = (
-            literal.child_by_field_name("type") if literal is not None and literal.type == "composite_literal" else None
+            literal.child_by_field_name("type")
+            if literal is not None and literal.type == "composite_literal"
+            else element_type(node.parent)
         )
         source, name = self.place(of, scope)
         if key is not None and key.type == "identifier" and name:
             if source or name not in self.types or self.types[name][1] == "class":
-                self.notes.use(text(key), line(key), source=source, of=name)
+                self.notes.use(text(key), line(key), source=source, of=name, then=self._given(parts[1], scope))
             return [(parts[1], scope)]
         if key is not None and key.type == "identifier" and of is None:
             return [(parts[1], scope)]
         return [(child, scope) for child in parts]
+
+    def _given(self, element: Node, scope: Scope) -> tuple[str, ...]:
+        """The plain type of what a field is given, where the file shows it."""
+        value = element.named_children[0] if element.named_children else None
+        if value is None or value.type != "identifier":
+            return ()
+        shown = scope.find(text(value))[1]
+        return (f"given:{text(shown)}",) if shown is not None and text(shown) in BASIC else ()
+
+    def _on_composite_literal(self, node: Node, scope: Scope) -> Entered | None:
+        of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+        values = [each for each in body.named_children if each.type == "literal_element"] if body is not None else []
+        if values and of is not None and of.type in {"type_identifier", "qualified_type"}:
+            source, name = self.place(of, scope)
+            if name:
+                self.notes.use(name, line(node), source=source, then=(f"fill:{len(values)}",))
+        return None
 
     def _on_qualified_type(self, node: Node, scope: Scope) -> Entered:
         package = text(node.child_by_field_name("package"))
@@ -215,15 +262,35 @@ class _Reader(Places):
         )
         if generic is not None and function.named_children:
             function = function.named_children[0]
+        then = (*taken_as(node), *self._gives(arguments))
         if function.type == "identifier":
-            self._name(function, scope, given, taken_as(node))
+            self._name(function, scope, given, then)
             return rest
         if function.type == "selector_expression":
-            return [*self._selector(function, scope, given, taken_as(node)), *rest]
+            return [*self._selector(function, scope, given, then), *rest]
         return [(function, scope), *rest]
 
+    def _gives(self, arguments: Node | None) -> Iterator[str]:
+        """What a call is given that shows its own type: one of the file's types, or a function."""
+        for at, each in enumerate(arguments.named_children if arguments is not None else ()):
+            if each.type == "func_literal":
+                yield f"gives:{at}:{function_type(each)}"
+            else:
+                source, name = named(declared_type(each))
+                if not source and name in self.types and self.types[name][1] != "interface":
+                    yield f"gives:{at}:type/{name}"
+
     def _on_selector_expression(self, node: Node, scope: Scope) -> Entered:
-        return self._selector(node, scope, None)
+        return self._selector(node, scope, None, calculated(node))
+
+    def _on_generic_type(self, node: Node, scope: Scope) -> Entered | None:
+        of, arguments = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
+        source, name = self.place(of, scope)
+        if name and arguments is not None:
+            local = self.locals.get(source, "") if source else ""
+            then = (f"types:{arguments.named_child_count}",)
+            self.notes.use(name, line(node), source=source, of=local, then=then)
+        return None
 
     def _selector(
         self, node: Node, scope: Scope, call: Call | None, then: tuple[str, ...] = ()

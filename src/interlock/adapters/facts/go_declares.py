@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlock.adapters.facts.go_types import declared, named, package_names, parameters, signature_of, specs, written
+from interlock.adapters.facts.go_types import (
+    declared,
+    function_type,
+    generic_shape,
+    named,
+    package_names,
+    parameters,
+    signature_of,
+    specs,
+    written,
+)
 from interlock.adapters.facts.treesitter import Notes, line, text
-from interlock.core.merge.facts import Import, Signature, Symbol, SymbolKind
+from interlock.core.merge.facts import Import, Mark, Signature, Symbol, SymbolKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,6 +26,7 @@ class Declares:
     """The declarations of one file."""
 
     def __init__(self, path: str) -> None:
+        self.path = path
         self.notes = Notes("go", path.rpartition("/")[0])
         self.packages: dict[str, str] = {}
         self.locals: dict[str, str] = {}
@@ -25,6 +36,7 @@ class Declares:
         self.fields: dict[tuple[str, str], Node | None] = {}
         self.bases: dict[str, list[str]] = {}
         self.types: dict[str, tuple[int, SymbolKind]] = {}
+        self.shapes: dict[str, str] = {}
 
     def declare(self, node: Node) -> None:  # noqa: C901, PLR0912 - one case a kind of declaration
         match node.type:
@@ -32,6 +44,10 @@ class Declares:
                 name = text(node.named_children[0]) if node.named_children else ""
                 if name.endswith("_test"):
                     self.notes.module += "_test"
+                elif name:
+                    self.notes.mark(
+                        Mark(kind="registration", name=name, line=line(node), role="uses", scope="go-package")
+                    )
             case "import_declaration":
                 for spec in specs(node, "import_spec"):
                     self._import(spec)
@@ -65,6 +81,7 @@ class Declares:
         signature: Signature | None = None,
         abstract: bool = False,
         bases: tuple[str, ...] = (),
+        shape: str = "",
     ) -> None:
         self.notes.symbols.append(
             Symbol(
@@ -76,6 +93,7 @@ class Declares:
                 abstract=abstract,
                 signature=signature,
                 bases=bases,
+                shape=shape,
             )
         )
 
@@ -113,6 +131,9 @@ class Declares:
             self._interface(name, shown)
         elif shown is not None and spec.type == "type_alias":
             self.bases[name] = [written(shown)]
+        elif shown is not None and shown.type == "function_type":
+            self.shapes[name] = function_type(shown)
+        self.shapes[name] = generic_shape(spec) or self.shapes.get(name, "")
         self.types[name] = (line(spec), kind)
 
     def _fields(self, owner: str, shown: Node) -> None:
@@ -129,7 +150,9 @@ class Declares:
                     self.symbol(short, "field", line(each), owner=owner)
                 for name in names:
                     self.fields[owner, text(name)] = of
-                    self.symbol(text(name), "field", line(each), owner=owner)
+                    self.symbol(
+                        text(name), "field", line(each), owner=owner, shape=written(of) if of is not None else ""
+                    )
 
     def _interface(self, owner: str, shown: Node) -> None:
         for each in shown.named_children:

@@ -63,9 +63,66 @@ BUILTIN: Final = frozenset(
         "main",
     ]
 )
+BASIC: Final = frozenset(
+    [
+        "bool",
+        "byte",
+        "float32",
+        "float64",
+        "int",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "rune",
+        "string",
+        "uint",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uint8",
+    ]
+)
 _VERSION: Final = re.compile(r"v\d+")
 _DOTTED: Final = re.compile(r"\.v\d+$")
 _WRAPPED = {"pointer_type", "parenthesized_type", "parenthesized_expression", "unary_expression", "type_elem"}
+
+
+_SYSTEMS: Final = frozenset(
+    [
+        "aix",
+        "android",
+        "darwin",
+        "dragonfly",
+        "freebsd",
+        "illumos",
+        "ios",
+        "js",
+        "linux",
+        "netbsd",
+        "openbsd",
+        "plan9",
+        "solaris",
+        "wasip1",
+        "windows",
+        "unix",
+    ]
+)
+_MACHINES: Final = frozenset(
+    ["386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "ppc64", "ppc64le", "riscv64", "s390x", "wasm"]
+)
+
+
+def constraint_of(path: str, root: Node) -> str:
+    """What a file is built for, by its name and its ``//go:build`` line; empty where it always is."""
+    parts = path.rpartition("/")[2].removesuffix(".go").removesuffix("_test").split("_")[1:]
+    named = [each for each in parts[-2:] if each in _SYSTEMS | _MACHINES]
+    for each in root.named_children:
+        if each.type != "comment":
+            break
+        if text(each).startswith("//go:build "):
+            named.append(text(each).removeprefix("//go:build ").strip())
+    return f" [{' && '.join(named)}]" if named else ""
 
 
 def specs(node: Node, *types: str) -> Iterator[Node]:
@@ -110,8 +167,34 @@ def signature_of(node: Node) -> Signature:
         required=fixed,
         most=None if many else fixed,
         only=len(taken),
+        names=tuple(written(of) if of is not None else "" for _, of, _ in taken),
         result=results_of(node.child_by_field_name("result")),
     )
+
+
+def function_type(node: Node) -> str:
+    """The type of a function without the names of its parameters and results."""
+    taken = ", ".join(("..." if many else "") + (written(of) if of is not None else "") for _, of, many in parameters(node.child_by_field_name("parameters")))  # fmt: skip
+    result = node.child_by_field_name("result")
+    given = [written(of) for _, of, _ in parameters(result) if of is not None] if result is not None and result.type == "parameter_list" else [written(result)] if result is not None else []  # fmt: skip
+    return f"func({taken})" + (f" {given[0]}" if len(given) == 1 else f" ({', '.join(given)})" if given else "")
+
+
+def element_type(body: Node | None) -> Node | None:
+    """The type of an element that is written without it, in a list or map that says it."""
+    element = body.parent if body is not None else None
+    if element is None or element.type not in {"literal_element", "literal_value", "keyed_element"}:
+        return None
+    outer = element.parent if element.type != "literal_value" else element
+    while outer is not None and outer.type in {"literal_value", "keyed_element", "literal_element"}:
+        outer = outer.parent
+    of = outer.child_by_field_name("type") if outer is not None and outer.type == "composite_literal" else None
+    if of is None or of.type not in {"slice_type", "array_type", "implicit_length_array_type", "map_type"}:
+        return None
+    inner = of.child_by_field_name("element") or of.child_by_field_name("value")
+    while inner is not None and inner.type == "pointer_type":
+        inner = inner.named_children[0]
+    return inner if inner is not None and inner.type in {"type_identifier", "qualified_type"} else None
 
 
 def results_of(result: Node | None) -> str:
@@ -188,8 +271,11 @@ def call_of(arguments: Node | None) -> Call:
     """The arguments of a call; one call as the only argument may give several values, so that nothing is sure then."""
     given = [each for each in arguments.named_children if each.type != "comment"] if arguments is not None else []
     spread = any(each.type == "variadic_argument" for each in given)
-    if spread or (len(given) == 1 and given[0].type == "call_expression"):
-        return Call(positional=0 if len(given) == 1 else len(given) - 1, spread=True)
+    if spread:
+        # What is spread fills the last parameter alone: those before it are counted.
+        return Call(positional=len(given) - 1)
+    if len(given) == 1 and given[0].type == "call_expression":
+        return Call(positional=0, spread=True)
     return Call(positional=len(given))
 
 
@@ -207,7 +293,7 @@ def package_names(module: str) -> list[str]:
     )
 
 
-def taken_as(node: Node) -> tuple[str, ...]:
+def taken_as(node: Node) -> tuple[str, ...]:  # noqa: PLR0911 -- one case a kind of place
     """How many values of a call are taken, where its place shows that."""
     above = node.parent
     while above is not None and above.type == "parenthesized_expression":
@@ -222,16 +308,58 @@ def taken_as(node: Node) -> tuple[str, ...]:
             return _returned(around)
         left = around.child_by_field_name("left")
         count = left.named_child_count if left is not None else len(around.children_by_field_name("name"))
-        return (f"unpack:{count}",) if count and around.type != "range_clause" else ()
+        if not count or around.type == "range_clause":
+            return ()
+        return (f"unpack:{count}", *_asked(around, left))
     if above.type in {
         "selector_expression",
         "binary_expression",
         "index_expression",
         "unary_expression",
         "literal_element",
+        "if_statement",
     }:
         return ("unpack:1",)
     return ("unpack:1",) if above.type == "argument_list" and above.named_child_count > 1 else ()
+
+
+def _asked(taken: Node, left: Node | None) -> tuple[str, ...]:
+    """Which of several values is asked for its truth, or compared with nil, right where they are taken."""
+    above, after = taken.parent, taken.next_named_sibling
+    around = above if above is not None and above.type in {"if_statement", "for_clause"} else after
+    if left is None or around is None or around.type not in {"if_statement", "for_clause"}:
+        return ()
+    condition = text(around.child_by_field_name("condition"))
+    for at, each in enumerate(left.named_children):
+        if condition.lstrip("!") == text(each):
+            return (f"truth:{at}",)
+        if re.fullmatch(rf"{re.escape(text(each))}\s*[!=]=\s*nil", condition):
+            return (f"nil:{at}",)
+    return ()
+
+
+def calculated(node: Node) -> tuple[str, ...]:
+    """Whether a member is calculated with at once."""
+    above = node.parent
+    if above is not None and above.type in {"range_clause", "index_expression"}:
+        field = "right" if above.type == "range_clause" else "operand"
+        done = "iterate" if above.type == "range_clause" else "index"
+        return (done,) if above.child_by_field_name(field) == node else ()
+    if above is not None and above.type == "expression_list":
+        above = above.parent
+    sign = above.child_by_field_name("operator") if above is not None else None
+    kinds = {"binary_expression", "assignment_statement"}
+    plain = (
+        above is not None and above.type in kinds and sign is not None and text(sign)[:1] in {"+", "-", "*", "/", "%"}
+    )
+    return ("arith",) if plain else ()
+
+
+def generic_shape(node: Node) -> str:
+    """How many types a type is filled with, as ``<n>``; empty where it takes none."""
+    group = node.child_by_field_name("type_parameters")
+    count = sum(len(each.children_by_field_name("name")) for each in group.named_children) if group is not None else 0
+    return f"<{count}>" if count else ""
 
 
 def _returned(node: Node) -> tuple[str, ...]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interlock.adapters.facts.java_declares import declare, plain, suffix_of
+from interlock.adapters.facts.java_declares import declare, plain, signature_of
+from interlock.adapters.facts.java_expressions import (
+    calculated,
+    call_of,
+    cases_of,
+    caught_around,
+    given_to,
+    gives,
+    switched,
+    taken_by,
+)
 from interlock.adapters.facts.java_marks import annotated, called
 from interlock.adapters.facts.java_places import LANG, Places
 from interlock.adapters.facts.sql_in_code import marks_in_code
 from interlock.adapters.facts.treesitter import Entered, Scope, by_type, left_out, line, parse, text, walk
-from interlock.core.merge.facts import Call, FileFacts, Import
+from interlock.core.merge.facts import Call, FileFacts, Import, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -160,6 +170,11 @@ class _Reader(Places):
     def _on_local_variable_declaration(self, node: Node, scope: Scope) -> Entered:
         of = node.child_by_field_name("type")
         for each in node.children_by_field_name("declarator"):
+            value = each.child_by_field_name("value")
+            if value is not None and value.type == "lambda_expression" and of is not None and text(of) != "var":
+                source, name = self.place(of, scope)
+                if name:
+                    self.notes.use(name, line(each), source=source, then=(f"lambda:{taken_by(value)}",))
             shown = each.child_by_field_name("value") if text(of) == "var" else of
             scope.names[text(each.child_by_field_name("name"))] = shown
         return [(child, scope) for child in node.named_children]
@@ -230,7 +245,7 @@ class _Reader(Places):
 
     def _on_marker_annotation(self, node: Node, scope: Scope) -> Entered:
         annotated(self.notes, node)
-        self._type_name(text(node.child_by_field_name("name")), line(node), scope)
+        self._type_name(text(node.child_by_field_name("name")), line(node), scope, given_to(node))
         return self._without(node, scope, "name")
 
     _on_annotation = _on_marker_annotation
@@ -239,13 +254,16 @@ class _Reader(Places):
         self._type_name(text(node), line(node), scope)
         return ()
 
-    def _type_name(self, name: str, at: int, scope: Scope, call: Call | None = None) -> None:
+    def _type_name(
+        self, name: str, at: int, scope: Scope, call: Call | None = None, caught: tuple[str, ...] = (),
+        then: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         if scope.find(name)[0] or name == "var" or "." in name:
             return
         if name in self.imported:
-            self.notes.use(name, at, source=self.imported[name], call=call)
+            self.notes.use(name, at, source=self.imported[name], call=call, caught=caught, then=then)
         elif name not in LANG or name in self.own:
-            self.notes.use(name, at, call=call)
+            self.notes.use(name, at, call=call, caught=caught, then=then)
             for package in self.wild_packages[:4] if name not in self.own else ():
                 self.notes.use(name, at, source=package, call=call)
 
@@ -262,34 +280,58 @@ class _Reader(Places):
 
     def _on_object_creation_expression(self, node: Node, scope: Scope) -> Entered:
         of = node.child_by_field_name("type")
-        call = _call(node.child_by_field_name("arguments"))
+        call = call_of(node.child_by_field_name("arguments"))
         bare = of.named_children[0] if of is not None and of.type == "generic_type" else of
         outer = [child for child in node.named_children if of is None or child.id != of.id]
         if bare is not None and bare.type == "type_identifier":
-            self._type_name(text(bare), line(node), scope, call)
+            thrown = ("thrown",) if node.parent is not None and node.parent.type == "throw_statement" else ()
+            self._type_name(text(bare), line(node), scope, call, caught_around(node), thrown)
         elif bare is not None:
             outer.insert(0, bare)
+        body = next((child for child in node.named_children if child.type == "class_body"), None)
+        if body is not None and bare is not None and bare.type == "type_identifier":
+            self._anonymous(text(bare), body, line(node), scope)
         if of is not None and bare is not of:
             outer += [child for child in of.named_children if child.type == "type_arguments"]
         return [(child, scope) for child in outer]
 
+    def _anonymous(self, base: str, body: Node, at: int, scope: Scope) -> None:
+        """A class without a name is a subtype too."""
+        count = sum(each.name.startswith(f"new {base} (") for each in self.notes.symbols)
+        path = f"{scope.owner}.new {base} ({count + 1})"
+        self.notes.symbols.append(
+            Symbol(name=path.rpartition(".")[2], kind="class", line=at, owner=scope.owner, public=False, bases=(base,))
+        )
+        for each in body.named_children:
+            if each.type == "method_declaration":
+                self.notes.symbols.append(
+                    Symbol(
+                        name=text(each.child_by_field_name("name")), kind="method", line=line(each), owner=path,
+                        public=False, signature=signature_of(each.child_by_field_name("parameters")),
+                    )
+                )  # fmt: skip
+
     def _on_method_invocation(self, node: Node, scope: Scope) -> Entered:
         called(self.notes, node)
         name, target = node.child_by_field_name("name"), node.child_by_field_name("object")
-        call = _call(node.child_by_field_name("arguments"))
+        call = call_of(node.child_by_field_name("arguments"))
         at = line(name) if name is not None else line(node)
+        given = (*gives(node.child_by_field_name("arguments")), *calculated(node, scope))
+        caught = caught_around(node)
         if target is None:
-            self._bare_call(text(name), at, scope, call)
+            self._bare_call(text(name), at, scope, call, given, caught)
         else:
-            self._member(target, text(name), at, scope, call)
+            self._member(target, text(name), at, scope, call, given, caught)
         return self._without(node, scope, "name")
 
-    def _bare_call(self, name: str, at: int, scope: Scope, call: Call) -> None:
+    def _bare_call(
+        self, name: str, at: int, scope: Scope, call: Call, given: tuple[str, ...], caught: tuple[str, ...]
+    ) -> None:
         if name in self.statics:
             source, owner = self.statics[name]
-            self.notes.use(name, at, source=source, of=owner, call=call, on_type=True)
+            self.notes.use(name, at, source=source, of=owner, call=call, on_type=True, then=given, caught=caught)
         else:
-            self.notes.use(name, at, of=scope.owner or "?", call=call)
+            self.notes.use(name, at, of=scope.owner or "?", call=call, then=given, caught=caught)
             known = name in self.results.get(scope.owner, {})
             for source, owner in self.wild_types[:4] if not known else ():
                 self.notes.use(name, at, source=source, of=owner, call=call, on_type=True)
@@ -314,13 +356,27 @@ class _Reader(Places):
         self._member(target, text(name), line(name), scope, None)
         return [(target, scope)]
 
-    def _member(self, target: Node, name: str, at: int, scope: Scope, call: Call | None) -> None:
+    def _member(
+        self, target: Node, name: str, at: int, scope: Scope, call: Call | None, then: tuple[str, ...] = (),
+        caught: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         if target.type == "super":
             self.notes.use(name, at, source=self.imported.get(scope.role, ""), of=scope.role or "?", call=call)
             return
         source, of = self.place(target, scope)
         on_type = target.type in {"identifier", "type_identifier"} and text(target) == of
-        self.notes.use(name, at, source=source, of=of or "?", call=call, on_type=on_type)
+        self.notes.use(name, at, source=source, of=of or "?", call=call, on_type=on_type, then=then, caught=caught)
+        if of.endswith("()"):
+            owner, _, function = of.removesuffix("()").rpartition(".")
+            self.notes.use(function, at, source=source, of=owner, call=Call(spread=True), then=(f"member:{name}",))
+
+    def _on_switch_expression(self, node: Node, scope: Scope) -> Entered | None:
+        """A switch that gives a value must have every case, or a rest."""
+        labels = cases_of(node)
+        source, of = self.place(switched(node), scope)
+        if labels and of and not of.endswith("()"):
+            self.notes.use(of, line(node), source=source, then=(f"every:{','.join(labels)}",))
+        return None
 
     def _on_identifier(self, node: Node, scope: Scope) -> Entered:
         name = text(node)
@@ -339,12 +395,3 @@ class _Reader(Places):
         for mark in marks_in_code(text(node).strip('"').replace("\\n", " "), line(node)):
             self.notes.mark(mark)
         return ()
-
-
-def _call(arguments: Node | None) -> Call:
-    given = (
-        [each for each in arguments.named_children if not suffix_of(each.type, "comment")]
-        if arguments is not None
-        else []
-    )
-    return Call(positional=len(given))

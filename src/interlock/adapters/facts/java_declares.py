@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from interlock.adapters.facts.treesitter import line, text
 from interlock.core.merge.facts import Signature, Symbol, SymbolKind
@@ -42,6 +43,14 @@ def suffix_of(kind: str, end: str) -> bool:
     return kind.endswith(end)
 
 
+_LOMBOK: Final = re.compile(r"@(?:lombok\.)?(?:Data|Getter|Setter|Value|Builder|SuperBuilder|With|Delegate)\b")
+
+
+def _made_by_lombok(node: Node) -> bool:
+    """Whether members are made of an annotation: which ones cannot be told, so that it counts as a base that is not known."""
+    return any(child.type == "modifiers" and _LOMBOK.search(text(child)) is not None for child in node.children)
+
+
 class _Type:
     """One type on its way to symbols."""
 
@@ -57,6 +66,7 @@ class _Type:
         self.fields: Shown = {}
         self.results: Shown = {}
         self.makers: list[Signature] = []
+        self.raised: list[tuple[str, ...]] = []
 
     def read(self) -> None:
         self._record()
@@ -65,6 +75,8 @@ class _Type:
             self._member(each)
         abstract = "abstract" in _modifiers(self.node) or self.kind == "interface"
         signature = None if self.kind == "interface" or self.node.type == "enum_declaration" else _joined(self.makers)
+        if self.node.type == "annotation_type_declaration":
+            signature = self._annotation(body)
         own = Symbol(
             name=self.name,
             kind=self.kind,
@@ -74,8 +86,27 @@ class _Type:
             abstract=abstract,
             signature=signature,
             bases=tuple(self._bases()),
+            shape=" ".join(self._words()),
+            raises=self.raised[0] if len(self.raised) == 1 else (),
         )
         self.symbols = [own, *_overloads(self.symbols)]
+
+    def _words(self) -> list[str]:
+        """What others can notice of a type: whether it may be extended, and by how many types it is filled."""
+        final = self.node.type in {"record_declaration", "enum_declaration"} or "final" in _modifiers(self.node)
+        generic = self.node.child_by_field_name("type_parameters")
+        words = ["final"] if final else ["sealed"] if "sealed" in _modifiers(self.node) else []
+        return [*words, f"<{generic.named_child_count}>"] if generic is not None else words
+
+    def _annotation(self, body: Node | None) -> Signature:
+        """What an annotation must be given."""
+        names, must = [], []
+        for each in body.named_children if body is not None else ():
+            if each.type == "annotation_type_element_declaration":
+                names.append(text(each.child_by_field_name("name")))
+                if each.child_by_field_name("value") is None:
+                    must.append(names[-1])
+        return Signature(most=0, names=tuple(names), must=tuple(must))
 
     def _bases(self) -> list[str]:
         found = []
@@ -84,13 +115,16 @@ class _Type:
                 found.append(plain(child))
             elif child.type in {"super_interfaces", "extends_interfaces"}:
                 found += [plain(each) for group in child.named_children for each in group.named_children]
+        body = self.node.child_by_field_name("body")
+        if any(_made_by_lombok(each) for each in (self.node, *(body.named_children if body is not None else ()))):
+            found.append("lombok")
         return found
 
     def _record(self) -> None:
         if self.node.type != "record_declaration":
             return
         group = self.node.child_by_field_name("parameters")
-        self.makers.append(_signature(group))
+        self.makers.append(signature_of(group))
         for each in group.named_children if group is not None else ():
             name = text(each.child_by_field_name("name"))
             if name:
@@ -102,8 +136,9 @@ class _Type:
             case "method_declaration" | "annotation_type_element_declaration":
                 self._method(node)
             case "constructor_declaration":
+                self.raised.append(thrown(node))
                 if "private" not in _modifiers(node) or self.makers:
-                    self.makers.append(_signature(node.child_by_field_name("parameters")))
+                    self.makers.append(signature_of(node.child_by_field_name("parameters")))
             case "field_declaration" | "constant_declaration":
                 for each in node.children_by_field_name("declarator"):
                     name = text(each.child_by_field_name("name"))
@@ -131,7 +166,9 @@ class _Type:
             node,
             static="static" in modifiers,
             abstract=bodiless and "native" not in modifiers and not annotation,
-            signature=_signature(node.child_by_field_name("parameters"), text(result)),
+            signature=signature_of(node.child_by_field_name("parameters"), text(result)),
+            raises=thrown(node),
+            shape="override" if overrides(node) else "",
         )
 
     def _add(
@@ -144,6 +181,8 @@ class _Type:
         abstract: bool = False,
         public: bool | None = None,
         signature: Signature | None = None,
+        raises: tuple[str, ...] = (),
+        shape: str = "",
     ) -> None:
         modifiers = _modifiers(node)
         shown = self.kind == "interface" or bool(modifiers & {"public", "protected"})
@@ -157,8 +196,22 @@ class _Type:
                 abstract=abstract,
                 signature=signature,
                 static=static,
+                raises=raises,
+                shape=shape,
             )
         )
+
+
+def thrown(node: Node) -> tuple[str, ...]:
+    """The exceptions that a method says it throws."""
+    group = next((child for child in node.named_children if child.type == "throws"), None)
+    return tuple(text(each).rpartition(".")[2] for each in group.named_children) if group is not None else ()
+
+
+def overrides(node: Node) -> bool:
+    """Whether a method says that it overrides one."""
+    group = next((child for child in node.named_children if child.type == "modifiers"), None)
+    return group is not None and any(text(each) == "@Override" for each in group.named_children)
 
 
 def _overloads(symbols: list[Symbol]) -> list[Symbol]:
@@ -180,6 +233,9 @@ def _overloads(symbols: list[Symbol]) -> list[Symbol]:
                 signature=whole,
                 abstract=any(each.abstract for each in several),
                 public=any(e.public for e in several),
+                raises=tuple(dict.fromkeys(one for each in several for one in each.raises))
+                if all(e.raises for e in several)
+                else (),
             )
         )
     return kept
@@ -200,7 +256,8 @@ def _modifiers(node: Node) -> frozenset[str]:
     return frozenset(child.type for child in group.children) if group is not None else frozenset()
 
 
-def _signature(group: Node | None, result: str = "") -> Signature:
+def signature_of(group: Node | None, result: str = "") -> Signature:
+    """The signature of a list of parameters, with their types as names."""
     taken = [
         each
         for each in (group.named_children if group is not None else ())

@@ -65,6 +65,7 @@ def called(notes: Notes, node: Node) -> None:
         found = [*marks_of.registration(first, f"{target.rpartition('.')[2]}.{name}", at)]
     else:
         found = [mark for each in texts if each.startswith("--") for mark in marks_of.flag_used(each, at)]
+        found += marks_of.said(first, name, at) if "." in first else ()
     for mark in found:
         notes.mark(mark)
 

@@ -20,10 +20,30 @@ def marks(name: str, text: str) -> Iterator[Mark]:
         yield from _package(text)
     elif name == "pyproject.toml":
         yield from _pyproject(text)
+    elif name.startswith(("settings.gradle", "build.gradle")):
+        yield from _gradle(text, defines=name.startswith("settings"))
     elif re.fullmatch(r"(?:[\w-]*requirements[\w-]*|constraints)\.(?:txt|in)", name):
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip() and not line.lstrip().startswith(("#", "-")):
                 yield from _wanted(line, number)
+
+
+def _gradle(text: str, *, defines: bool) -> Iterator[Mark]:
+    """The projects that a build of Gradle includes, or those that one of them stands on."""
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = line.split("//")[0]
+        if defines and re.match(r"\s*include\b", plain):
+            for name in re.findall(r"""["'](:?[\w:.-]+)["']""", plain):
+                yield Mark(
+                    kind="registration",
+                    name=f":{name.lstrip(':')}",
+                    line=number,
+                    role="defines",
+                    scope="gradle-project",
+                )
+        elif not defines:
+            for name in re.findall(r"""\bproject\(\s*(?:path\s*[:=]\s*)?["'](:[\w:.-]+)["']""", plain):
+                yield Mark(kind="registration", name=name, line=number, role="uses", scope="gradle-project")
 
 
 def _wanted(text: str, line: int) -> Iterator[Mark]:

@@ -13,6 +13,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][\w.:/-]*")
 _ENV: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER: Final = re.compile(r"\{[^}/]*\}|:[A-Za-z_]\w*\??|\[[^\]/]*\]|\*\w*|<[^>/]*>|\$\{[^}]*\}|%[sdv]")
 _HOST: Final = re.compile(r"^[a-z]+://[^/]*", re.IGNORECASE)
+_KEY: Final = re.compile(r"[A-Za-z][\w-]*(?:\.[\w-]+)*")
 METHODS: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "all", "any"})
 
 
@@ -54,6 +55,12 @@ def route(method: str, path: str, line: int, role: str = "defines") -> Iterator[
     if plain == "/" and role == "uses":
         return
     yield Mark(kind="route", name=f"{way} {plain}".strip(), line=line, role="defines" if role == "defines" else "uses")
+
+
+def said(name: str, callee: str, line: int) -> Iterator[Mark]:
+    """A text that a call is given first, where it has the form of a key."""
+    if _KEY.fullmatch(name) and len(name) < 100:
+        yield Mark(kind="key", name=name, line=line, role="uses", scope="text", detail=callee)
 
 
 def registration(name: str, scope: str, line: int) -> Iterator[Mark]:

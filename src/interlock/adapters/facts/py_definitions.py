@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 from interlock.adapters.facts.py_digest import digest_of
 from interlock.adapters.facts.py_results import (
@@ -16,6 +17,7 @@ from interlock.adapters.facts.py_results import (
     result_of,
     type_of_value,
 )
+from interlock.adapters.facts.py_shapes import PROPERTIES, RECORDS, is_frozen, last_name, shape_of
 from interlock.core.merge.facts import Mark, Signature, Symbol
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -23,22 +25,9 @@ _NEUTRAL = frozenset(
     {"staticmethod", "classmethod", "abstractmethod", "override", "final", "lru_cache", "cache", "fixture", "overload"}
     | {"deprecated", "cached", "wraps", "contextmanager", "asynccontextmanager", "no_type_check", "typechecked"}
 )
-_PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "hybrid_property", "classproperty"})
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "TextChoices", "IntegerChoices"})
-_RECORDS = frozenset({"dataclass", "define", "frozen", "mutable", "attrs"})
 _CONTEXTS = (("contextmanager", "AbstractContextManager"), ("asynccontextmanager", "AbstractAsyncContextManager"))
 _MANY_KEYS = 200
-
-
-def last_name(node: ast.expr | None) -> str:
-    """The last name of a dotted expression or of what is called; nothing for anything else."""
-    if isinstance(node, ast.Call):
-        return last_name(node.func)
-    if isinstance(node, ast.Subscript):
-        return last_name(node.value)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def at_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -86,6 +75,19 @@ def assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:  # noqa: 
         case _:
             if type(node).__name__ == "TypeAlias":
                 yield node.name.id, None  # type: ignore[attr-defined]
+
+
+def _sets_any(node: ast.AST, receiver: str) -> TypeGuard[ast.Call]:
+    """``setattr(self, name, …)`` with a name that is no text, or ``self.__dict__.update(…)``."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name):
+        first = node.args[0] if node.func.id == "setattr" and len(node.args) > 1 else None
+        return isinstance(first, ast.Name) and first.id == receiver and not isinstance(node.args[1], ast.Constant)
+    of = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "update" else None
+    if isinstance(of, ast.Call):
+        return last_name(of.func) == "vars"
+    return isinstance(of, ast.Attribute) and of.attr == "__dict__" and last_name(of.value) == receiver
 
 
 class Definitions:
@@ -176,6 +178,7 @@ class Definitions:
             static=bool({"staticmethod", "classmethod"} & set(decorators)),
             raises=raised(node),
             digest=digest_of(node),
+            shape=shape_of(node, decorators),
         )
         if before and (before[0].signature is None or before[0].signature.unsure or "overload" in decorators):
             return
@@ -190,6 +193,10 @@ class Definitions:
         known = {each.path for each in self.symbols if each.owner == owner}
         receiver = node.args.args[0].arg if node.args.args else "self"
         for each in everything(node):
+            if _sets_any(each, receiver) and f"{owner}.__getattr__" not in known:
+                known.add(f"{owner}.__getattr__")
+                # Fields by names that are put together: like a class that answers to any.
+                self.symbols.append(Symbol(name="__getattr__", kind="method", line=each.lineno, owner=owner))
             if (
                 isinstance(each, ast.Attribute)
                 and isinstance(each.ctx, ast.Store)
@@ -233,6 +240,7 @@ class Definitions:
             bases=bases,
             signature=_made(node),
             digest=digest_of(node) if len(node.body) < 30 else "",
+            shape="frozen" if is_frozen(node) else "",
         )
 
     def _fields(self, node: ast.stmt, owner: str, *, enum: bool) -> None:
@@ -288,7 +296,7 @@ def _signature(node: Function, decorators: list[str], nodes: list[ast.AST], *, b
         any_name=args.kwarg is not None,
         result=_result(node, decorators, nodes),
         only=leading,
-        unsure=not known or bool(_PROPERTIES & set(decorators)),
+        unsure=not known or bool(PROPERTIES & set(decorators)),
     )
 
 
@@ -312,20 +320,20 @@ def _made(node: ast.ClassDef) -> Signature | None:  # noqa: PLR0911 -- one way o
     decorators = [last_name(each) for each in node.decorator_list]
     bases = [last_name(each) for each in node.bases]
     own = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
-    unsure = bool(node.keywords) or "__new__" in own or any(each not in _RECORDS | {"final"} for each in decorators)
+    unsure = bool(node.keywords) or "__new__" in own or any(each not in RECORDS | {"final"} for each in decorators)
     if "__init__" in own:
         found = _signature(
             own["__init__"], [last_name(each) for each in own["__init__"].decorator_list], [], bound=True
         )
         return _with(found, unsure=found.unsure or unsure)
-    if _RECORDS & set(decorators):
-        given = next(each for each in node.decorator_list if _RECORDS & {last_name(each)})
+    if RECORDS & set(decorators):
+        given = next(each for each in node.decorator_list if RECORDS & {last_name(each)})
         words = {each.arg: each.value for each in given.keywords} if isinstance(given, ast.Call) else {}
         if isinstance(init := words.get("init"), ast.Constant) and init.value is False:
             return None
         keyword_only = isinstance(only := words.get("kw_only"), ast.Constant) and bool(only.value)
         return _record(
-            node, keyword_only=keyword_only, unsure=bool(bases) or bool(set(decorators) - _RECORDS - {"final"})
+            node, keyword_only=keyword_only, unsure=bool(bases) or bool(set(decorators) - RECORDS - {"final"})
         )
     if bases == ["NamedTuple"]:
         return _record(node, keyword_only=False, unsure=False)

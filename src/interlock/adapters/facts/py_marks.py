@@ -58,6 +58,9 @@ class Marks:
         self.tests = path.rpartition("/")[2].startswith(("test_", "conftest")) or path.endswith("_test.py")
         self.found: dict[tuple[str, ...], list[Mark]] = {}
         self.prefixes: dict[str, str] = {}
+        self.blueprints: set[str] = set()
+        self.aside: frozenset[int] = frozenset()
+        """Texts that name nothing of the project, by the ``id`` of their node."""
 
     def told(self) -> tuple[Mark, ...]:
         return tuple(mark for marks in self.found.values() for mark in marks)
@@ -72,7 +75,7 @@ class Marks:
     # What the walk comes by.
 
     def constant(self, node: ast.Constant) -> None:
-        if not isinstance(node.value, str):
+        if not isinstance(node.value, str) or id(node) in self.aside:
             return
         if len(node.value) < 80 and _FILE.fullmatch(node.value):
             self.note("registration", node.value, node.lineno, "uses", "file")
@@ -109,6 +112,8 @@ class Marks:
             given = _text(_word(value, "prefix") or _word(value, "url_prefix"))
             if given is not None:
                 self.prefixes[name] = given
+        if isinstance(value, ast.Call) and _last(value) in {"Blueprint", "Flask"}:
+            self.blueprints.add(name)
 
     def of_class(self, node: ast.ClassDef, scope: Scope, resolver: Resolver) -> None:
         del scope, resolver

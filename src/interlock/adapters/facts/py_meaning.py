@@ -7,6 +7,9 @@ from typing import Final
 
 from interlock.adapters.facts.py_scopes import Lazy, Noted, Ref, Scope
 
+_HOLDERS: Final = frozenset(
+    {"list", "List", "Sequence", "Iterable", "Iterator", "Collection", "set", "Set", "frozenset", "FrozenSet", "deque"}
+)
 _PATCHERS: Final = frozenset({"patch", "setattr", "delattr", "import_string", "import_object", "locate"})
 
 
@@ -116,6 +119,61 @@ class ByText(Meanings):
                 self._note(texts[-1], node.lineno, base.source, base.of if base.kind == "name" else "")
         elif (name in _PATCHERS or name == "import_module") and texts and texts[0].count(".") >= 1:
             self._dotted(texts[0], node.lineno, whole=name == "import_module")
+
+    def _of_model(self, node: ast.Call, scope: Scope) -> None:
+        """``Order.objects.filter(total=1)`` and ``select(Order).filter_by(total=1)`` ask for a field of the model."""
+        model = self._model(node.func, scope)
+        if model is None or model.kind != "name" or model.typing:
+            return
+        for word in node.keywords:
+            if word.arg is not None and word.arg not in {"defaults", "using", "flat"}:
+                self._note(word.arg.partition("__")[0], node.lineno, model.source, model.of)
+
+    def _model(self, func: ast.expr, scope: Scope) -> Ref | None:
+        if not isinstance(func, ast.Attribute):
+            return None
+        if isinstance(func.value, ast.Attribute) and func.value.attr == "objects":
+            return self.infer(func.value.value, scope)
+        if func.attr != "filter_by":
+            return None
+        inner: ast.expr = func.value
+        joined = False
+        while isinstance(inner, ast.Call | ast.Attribute):
+            name = inner.func if isinstance(inner, ast.Call) else inner
+            last = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
+            if isinstance(inner, ast.Call) and last in {"select", "query"}:
+                return self.infer(inner.args[0], scope) if len(inner.args) == 1 and not joined else None
+            joined = joined or "join" in last
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        return None
+
+    def _narrowed(self, test: ast.expr, scope: Scope) -> tuple[str, Ref] | None:
+        """The name that ``isinstance(x, C)`` tells the type of, with that type."""
+        match test:
+            case ast.BoolOp(op=ast.And(), values=[first, *_]):
+                return self._narrowed(first, scope)
+            case ast.Call(
+                func=ast.Name(id="isinstance"), args=[ast.Name(id=name), ast.Name() | ast.Attribute() as kind]
+            ):
+                found = self.infer(kind, scope)
+                if found is not None and found.kind == "name" and not found.typing:
+                    return name, Ref("instance", found.source, found.path)
+            case _:
+                pass
+        return None
+
+    def _element(self, node: ast.expr, scope: Scope) -> Ref | None:
+        """The type of what a loop gives, by the annotation of what it goes through: ``rows: list[Row]``."""
+        if not isinstance(node, ast.Name):
+            return None
+        _, meaning, where = scope.find(node.id)
+        if not isinstance(meaning, Lazy) or not meaning.annotation or not isinstance(meaning.value, ast.Subscript):
+            return None
+        outer = meaning.value.value
+        name = outer.attr if isinstance(outer, ast.Attribute) else outer.id if isinstance(outer, ast.Name) else ""
+        if name not in _HOLDERS or isinstance(meaning.value.slice, ast.Tuple):
+            return None
+        return self._of_annotation(meaning.value.slice, where or scope)
 
     def _dotted(self, text: str, line: int, *, whole: bool) -> None:
         if not all(part.isidentifier() for part in text.split(".")):

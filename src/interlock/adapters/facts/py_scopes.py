@@ -148,6 +148,8 @@ def _bind_one(scope: Scope, node: ast.AST, module: str, apart: frozenset[int], c
             names[name] = Lazy(node.value)
         case ast.withitem(optional_vars=ast.Name(id=name)):
             names[name] = Lazy(node.context_expr)
+        case ast.ExceptHandler(name=str(name), type=ast.Name() | ast.Attribute() as kind) if name not in names:
+            names[name] = Lazy(kind, annotation=True)
         case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
             names[name] = None
         case ast.MatchMapping(rest=str(name)):

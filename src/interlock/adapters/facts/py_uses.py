@@ -7,15 +7,16 @@ from typing import Final
 
 from interlock.adapters.facts.py_marks import Marks
 from interlock.adapters.facts.py_meaning import ByText
+from interlock.adapters.facts.py_named import of_assign, of_call, of_constant, of_function
 from interlock.adapters.facts.py_results import caught_by, children, statements
 from interlock.adapters.facts.py_scopes import BUILTINS, Lazy, Noted, Ref, Scope, bind, bind_arguments, set_apart
-from interlock.core.merge.facts import Call, Use
+from interlock.adapters.facts.py_telling import HANDED, called, last, replaced, told
+from interlock.core.merge.facts import Use
 
 _COMMON: Final = frozenset(
     name for kind in (str, bytes, list, dict, set, tuple, int, float, object, BaseException) for name in dir(kind)
 )
 _MOST_DEEP: Final = 40
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -41,29 +42,7 @@ class Uses(ByText):
         self._body(tree.body, top)
 
     def told(self) -> tuple[Use, ...]:
-        found = []
-        vague: set[tuple[object, ...]] = set()
-        for each in self.noted:
-            if each.name in self.asked:
-                continue
-            call = Call(positional=each.call[0], names=each.call[1], spread=each.call[2]) if each.call else None
-            use = Use(
-                name=each.name,
-                line=each.line,
-                source=each.source,
-                of=each.of,
-                call=call,
-                then=tuple(sorted(set(each.then))),
-                caught=each.caught,
-                on_type=each.on_type,
-            )
-            if each.of == "?":
-                key = (use.name, use.call)
-                if key in vague:
-                    continue
-                vague.add(key)
-            found.append(use)
-        return tuple(found)
+        return told(self.noted, self.asked)
 
     # Statements.
 
@@ -90,7 +69,13 @@ class Uses(ByText):
             case ast.For() | ast.AsyncFor():
                 self._expr(node.iter, scope, ("iterate",))
                 self._target(node.target, scope)
-                self._body(node.body, scope)
+                name = node.target.id if isinstance(node.target, ast.Name) else ""
+                self._within(node.body, scope, name, self._element(node.iter, scope) if name else None)
+                self._body(node.orelse, scope)
+            case ast.If():
+                self._expr(node.test, scope)
+                name, kind = self._narrowed(node.test, scope) or ("", None)
+                self._within(node.body, scope, name, kind)
                 self._body(node.orelse, scope)
             case ast.With() | ast.AsyncWith():
                 then = ("async with",) if isinstance(node, ast.AsyncWith) else ("with",)
@@ -105,6 +90,19 @@ class Uses(ByText):
             case _:
                 for child in children(node):
                     self._any(child, scope)
+
+    def _within(self, body: list[ast.stmt], scope: Scope, name: str, kind: Ref | None) -> None:
+        """A body in which a name is known to be of a type."""
+        if kind is None or scope.kind != "function":
+            self._body(body, scope)
+            return
+        before, had = scope.names.get(name), name in scope.names
+        scope.names[name] = kind
+        self._body(body, scope)
+        if had:
+            scope.names[name] = before
+        else:
+            del scope.names[name]
 
     def _any(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, ast.stmt):
@@ -149,6 +147,7 @@ class Uses(ByText):
                 if isinstance(found, Lazy) and ref is not None and not found.annotation:
                     found.known, found.asked = ref, True
         self.marks.assign(node, scope, self)
+        of_assign(self.marks, node, scope)
 
     def _target(self, node: ast.expr, scope: Scope, ref: Ref | None = None) -> None:
         match node:
@@ -158,6 +157,8 @@ class Uses(ByText):
                 base = self._expr(value, scope)
                 if base is not None and base.kind == "instance" and base.source == self.module and ref is not None:
                     self.fields.setdefault((base.path, attr), ref)
+                if base is not None and base.kind == "instance" and not base.typing and isinstance(node.ctx, ast.Store):
+                    self._note(attr, node.lineno, base.source, base.of, None, ("set",))
             case ast.Subscript():
                 self._expr(node.value, scope)
                 self._expr(node.slice, scope)
@@ -168,6 +169,7 @@ class Uses(ByText):
 
     def _function(self, node: Function, scope: Scope) -> None:
         self.marks.function(node, scope, self)
+        of_function(self.marks, node, scope, self)
         for each in node.decorator_list:
             self._expr(each, scope)
         for default in (*node.args.defaults, *node.args.kw_defaults):
@@ -258,6 +260,9 @@ class Uses(ByText):
                 return self._expr(node.value, scope, then)
             case ast.Constant():
                 self.marks.constant(node)
+                of_constant(self.marks, node)
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+                self._expr(node.left, scope, ("none",))
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 self._comprehension(node, scope)
             case _:
@@ -271,6 +276,8 @@ class Uses(ByText):
             for name in ast.walk(each.target):
                 if isinstance(name, ast.Name):
                     inner.names[name.id] = None
+            if isinstance(each.target, ast.Name):
+                inner.names[each.target.id] = self._element(each.iter, scope)
         for each in node.generators:
             self._expr(each.iter, inner if scope.kind != "class" else scope, ("iterate",))
             for test in each.ifs:
@@ -321,7 +328,7 @@ class Uses(ByText):
             base = inferred
         if base is None:
             if node.attr not in _COMMON:
-                self._note(node.attr, node.lineno, "", "?", call, then)
+                self._note(node.attr, node.lineno, "", "?", call, (*then, *called(node.value)))
             return None
         if base.typing:
             return None
@@ -335,6 +342,9 @@ class Uses(ByText):
             base.kind == "name",
         )
         found = self._member(base, node.attr)
+        if found is None and call is not None and base.kind == "instance":
+            # What a method gives back is followed too.
+            found = Ref("name", base.source, f"{base.path}.{node.attr}")
         return Ref(found.kind, found.source, found.path, noted=noted) if found is not None else None
 
     def _call(self, node: ast.Call, scope: Scope, then: tuple[str, ...]) -> Ref | None:
@@ -348,25 +358,20 @@ class Uses(ByText):
         )
         ref = self._expr(node.func, scope, then, given)
         self.marks.call(node, scope, self)
+        of_call(self.marks, node, scope, self)
         self._by_text(node, scope)
         self._of_model(node, scope)
+        for field in replaced(node):
+            base = self.infer(node.args[0], scope)
+            if base is None or (base.kind == "instance" and not base.typing):
+                of = ("?", called(node.args[0])) if base is None else (base.of, ())
+                self._note(field, node.lineno, base.source if base else "", of[0], None, of[1])
+        inner = HANDED.get(last(node.func), ())
         for each in node.args:
-            self._expr(each, scope)
+            self._expr(each, scope, inner)
         for word in node.keywords:
             self._expr(word.value, scope)
         return self._made(node, ref if ref is not None else None, scope)
-
-    def _of_model(self, node: ast.Call, scope: Scope) -> None:
-        """``Order.objects.filter(total=1)`` asks for a field of the model."""
-        of = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if not isinstance(of, ast.Attribute) or of.attr != "objects":
-            return
-        model = self.infer(of.value, scope)
-        if model is None or model.kind != "name" or model.typing:
-            return
-        for word in node.keywords:
-            if word.arg is not None and word.arg not in {"defaults", "using", "flat"}:
-                self._note(word.arg.partition("__")[0], node.lineno, model.source, model.of)
 
     def _subscript(self, node: ast.Subscript, scope: Scope, further: tuple[str, ...]) -> Ref | None:
         key = node.slice

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from interlock.adapters.facts.py_aside import aside
 from interlock.adapters.facts.py_definitions import Definitions
 from interlock.adapters.facts.py_marks import Marks
 from interlock.adapters.facts.py_uses import Uses
@@ -61,6 +62,9 @@ def _facts(path: str, module: str, data: bytes, tree: ast.Module) -> FileFacts:
     definitions = Definitions(module)
     definitions.read(tree)
     marks = Marks(module, path)
+    marks.aside, asked = aside(tree, data)
+    for name in sorted(asked):
+        marks.note("env", name, 1, "uses", detail="default")
     uses = Uses(module, marks)
     uses.read(tree)
     imports = tuple(_imports(tree))

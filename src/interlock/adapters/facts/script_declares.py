@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interlock.adapters.facts.script_members import class_members, enum_members, object_members, type_members
+from interlock.adapters.facts.script_shapes import generic_shape, options_of
 from interlock.adapters.facts.script_types import (
     FUNCTION_VALUES,
     bare,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _VARIABLES = frozenset({"lexical_declaration", "variable_declaration"})
 _COMPONENT_SUFFIXES = ("tsx", "jsx", "js")
 _MOST_DEPTH = 20
+_GIVES_ON = re.compile(r"(?:Object\.assign|Object\.definePropert(?:y|ies)|__exportStar)\(\s*(?:module\.)?exports\b")
+_PROTOTYPE = re.compile(r"(\w+)\.prototype\.(\w+)")
 
 
 class Declares:
@@ -32,6 +36,7 @@ class Declares:
     def __init__(self, path: str, language: Language) -> None:
         stem, _, suffix = path.rpartition(".")
         self.notes = Notes(language, stem.removesuffix("/index").removesuffix(".d"))
+        self.file = path.rpartition("/")[2]
         self.typed = language == "typescript"
         self.jsx = suffix in _COMPONENT_SUFFIXES
         self.imported: dict[str, tuple[str, str]] = {}
@@ -55,6 +60,18 @@ class Declares:
         for node in statements:
             self._statement(node, "", exported=False, depth=0)
 
+    def within(self, node: Node) -> None:
+        """A class that is not at the top is a subtype too."""
+        name = text(node.child_by_field_name("name")) or "class"
+        count = sum(each.owner.startswith("within") or each.name == name for each in self.notes.symbols)
+        owner = f"within ({count + 1})"
+        read = class_members(node, f"{owner}.{name}", typed=self.typed)
+        kept = [replace(each, public=False) for each in read.symbols]
+        self.notes.symbols += [
+            Symbol(name=name, kind="class", line=line(node), owner=owner, public=False, bases=read.bases),
+            *kept,
+        ]
+
     def publish(self) -> None:
         """Marks what is exported as public, and gives other names of it as symbols of their own."""
         found = {each.name: each for each in self.notes.symbols if not each.owner}
@@ -62,7 +79,7 @@ class Declares:
         self.notes.symbols = [
             replace(each, public=each.public and each.owner.partition(".")[0] in inside_names)
             if each.owner
-            else replace(each, public=each.name in inside_names)
+            else replace(each, public=each.name in self.exported)
             for each in self.notes.symbols
         ]
         for outside, inside in self.exported.items():
@@ -98,8 +115,9 @@ class Declares:
         if node.type in {"ambient_declaration", "expression_statement"}:
             for each in node.named_children:
                 if each.type == "assignment_expression":
+                    self._added_later(each)
                     self._assigned(each)
-                elif each.type == "statement_block":
+                elif each.type == "statement_block" or _GIVES_ON.match(text(each)):
                     self.notes.open = True
                 else:
                     self._statement(each, owner, exported=exported, depth=depth + 1)
@@ -227,6 +245,12 @@ class Declares:
                 self._bring(module, key, local, line(each))
         return True
 
+    def _added_later(self, node: Node) -> None:
+        """``Store.prototype.get = …``, for a class of the file."""
+        found = _PROTOTYPE.fullmatch(text(node.child_by_field_name("left")))
+        if found is not None and found[1] in self.types:
+            self.add(found[2], "method", node, owner=found[1], exported=True)
+
     def _assigned(self, node: Node) -> None:
         """``module.exports = …`` and ``exports.x = …``."""
         left, right = text(node.child_by_field_name("left")), node.child_by_field_name("right")
@@ -246,26 +270,27 @@ class Declares:
             self.exported["default"] = name
             if name == "default":
                 self._default(right)
+            self.notes.open = self.notes.open or right.type == "call_expression"
         elif left.startswith(("exports.", "module.exports.")):
             name = left.rpartition(".")[2]
             self.exported[name] = name
             if right.type in FUNCTION_VALUES:
                 self.function(name, right, "", exported=True)
-            elif name not in self.functions and name not in self.top:
+            elif name not in self.functions and name not in self.top and name not in self.types:
                 self.add(name, "variable", node, exported=True)
 
     # What is declared.
 
     def add(
         self, name: str, kind: SymbolKind, node: Node, *, owner: str = "", exported: bool = False,
-        signature: Signature | None = None, bases: tuple[str, ...] = (), abstract: bool = False,
+        signature: Signature | None = None, bases: tuple[str, ...] = (), abstract: bool = False, shape: str = "",
     ) -> None:  # fmt: skip
         if exported and not owner:
             self.exported[name] = name
         self.notes.symbols.append(
             Symbol(
                 name=name, kind=kind, line=line(node), owner=owner, public=exported, abstract=abstract, signature=signature,
-                bases=bases,
+                bases=bases, shape=shape,
             )
         )  # fmt: skip
 
@@ -279,6 +304,10 @@ class Declares:
         self.functions[name] = node
         self.result_of[name] = node.child_by_field_name("return_type")
         self.add(name, "function", node, owner=owner, exported=exported, signature=self._props(name, node))
+        if not (self.jsx and name[:1].isupper()) and (options := options_of(node, self.types, typed=self.typed)):
+            self.notes.symbols.append(
+                Symbol(name="{}", kind="type", line=line(node), owner=path, public=exported, signature=options)
+            )
         self._keys(path, node)
 
     def _props(self, name: str, node: Node) -> Signature | None:
@@ -302,7 +331,8 @@ class Declares:
         self.types.setdefault(name, node)
         self.fields[name] = read.fields
         self.add(
-            name, "class", node, owner=owner, exported=exported, signature=read.signature, bases=read.bases, abstract=abstract
+            name, "class", node, owner=owner, exported=exported, signature=read.signature, bases=read.bases, abstract=abstract,
+            shape=generic_shape(node),
         )  # fmt: skip
         self.notes.symbols += read.symbols
 
@@ -320,7 +350,7 @@ class Declares:
         self.fields.setdefault(name, {}).update(read.fields)
         self.add(
             name, kind, node, owner=owner, exported=exported, signature=read.signature, bases=read.bases,
-            abstract=kind == "interface",
+            abstract=kind == "interface", shape=generic_shape(node),
         )  # fmt: skip
         self.notes.symbols += read.symbols
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from interlock.adapters.facts.script_shapes import field_shape, union_cases
 from interlock.adapters.facts.script_types import FUNCTION_VALUES, parameters_of, pattern_of, signature_of, string_of
 from interlock.adapters.facts.treesitter import line, text
 from interlock.core.merge.facts import Signature, Symbol, SymbolKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_UNTOLD = "?"
+"""The base of a type that may have members which its text does not tell."""
 
 
 @dataclass(slots=True)
@@ -24,14 +28,14 @@ class Members:
 
     def add(
         self, name: str, kind: SymbolKind, at: int, owner: str, *, abstract: bool = False, static: bool = False,
-        public: bool = True, signature: Signature | None = None,
+        public: bool = True, signature: Signature | None = None, shape: str = "",
     ) -> None:  # fmt: skip
         if not name or any(each.name == name and each.kind == kind and kind == "field" for each in self.symbols):
             return
         self.symbols.append(
             Symbol(
                 name=name, kind=kind, line=at, owner=owner, public=public, abstract=abstract, static=static,
-                signature=signature,
+                signature=signature, shape=shape,
             )
         )  # fmt: skip
 
@@ -67,6 +71,7 @@ def class_members(node: Node, path: str, *, typed: bool) -> Members:
                     name, "method" if function else "field", line(each), path, abstract="abstract" in words,
                     static="static" in words, public=public,
                     signature=signature_of(value, typed=typed) if function and value is not None else None,
+                    shape="" if function else field_shape(each, optional="?" in words),
                 )  # fmt: skip
             case _:
                 pass
@@ -146,6 +151,11 @@ def type_members(node: Node, path: str, *, typed: bool) -> Members:
     body = node.child_by_field_name("body") or node.child_by_field_name("value")
     whole = body is not None and body.type in {"interface_body", "object_type"} and not read.bases
     if body is None or body.type not in {"interface_body", "object_type"}:
+        for name, at in union_cases(body):
+            read.add(name, "member", line(at), path, static=True)
+        if not read.symbols and body is not None and body.type not in {"predefined_type", "function_type"}:
+            # What an intersection, a mapped or a generic type has cannot be told here.
+            read.bases += (_UNTOLD,)
         return read
     names, must = [], []
     for each in body.named_children:
@@ -154,14 +164,17 @@ def type_members(node: Node, path: str, *, typed: bool) -> Members:
         match each.type:
             case "property_signature":
                 read.fields[name] = each.child_by_field_name("type")
-                read.add(name, "field", line(each), path, abstract=not optional)
+                shape = field_shape(each, optional=optional)
+                read.add(name, "field", line(each), path, abstract=not optional, shape=shape)
+                read.symbols += _written_out(each, f"{path}.{name}")
             case "method_signature":
                 signature = signature_of(each, typed=typed)
                 read.add(name, "method", line(each), path, abstract=not optional, signature=signature)
             case "comment":
                 continue
-            case _:
+            case other:
                 whole = False
+                read.bases += (_UNTOLD,) if other == "index_signature" else ()
                 continue
         names.append(name)
         if not optional:
@@ -170,6 +183,23 @@ def type_members(node: Node, path: str, *, typed: bool) -> Members:
         # What an object that is written out as this type must have.
         read.signature = Signature(most=0, names=tuple(names), must=tuple(must))
     return read
+
+
+def _written_out(field: Node, path: str, depth: int = 3) -> list[Symbol]:
+    """The members of an object type that stands where a field's type does, and of those within it."""
+    of = field.child_by_field_name("type")
+    shown = of.named_children[0] if of is not None and of.named_children else None
+    if shown is None or shown.type != "object_type" or not depth:
+        return []
+    found = []
+    for each in shown.named_children:
+        name = string_of(each.child_by_field_name("name"))
+        if each.type != "property_signature":
+            return []
+        shape = field_shape(each, optional=any(child.type == "?" for child in each.children))
+        found.append(Symbol(name=name, kind="field", line=line(each), owner=path, shape=shape))
+        found += _written_out(each, f"{path}.{name}", depth - 1)
+    return found
 
 
 def enum_members(node: Node, path: str) -> list[Symbol]:

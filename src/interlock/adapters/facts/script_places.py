@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlock.adapters.facts.script_declares import Declares, names_in
-from interlock.adapters.facts.script_types import bare, keys_of_pattern, object_keys, pattern_of, required, then_of
+from interlock.adapters.facts.script_shapes import cases_of, gives, is_awaited, record_keys
+from interlock.adapters.facts.script_types import (
+    bare,
+    keys_of_pattern,
+    object_keys,
+    pattern_of,
+    required,
+    string_of,
+    then_of,
+)
 from interlock.adapters.facts.treesitter import Scope, line, text
 from interlock.core.merge.facts import Call
 
@@ -13,122 +22,80 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _UNKNOWN = ("", "")
-_GLOBAL = frozenset(
-    [
-        "undefined",
-        "NaN",
-        "Infinity",
-        "console",
-        "window",
-        "document",
-        "globalThis",
-        "global",
-        "process",
-        "Buffer",
-        "require",
-        "module",
-        "exports",
-        "this",
-        "arguments",
-        "Object",
-        "Array",
-        "String",
-        "Number",
-        "Boolean",
-        "Symbol",
-        "Math",
-        "JSON",
-        "Date",
-        "RegExp",
-        "Error",
-        "TypeError",
-        "RangeError",
-        "Promise",
-        "Map",
-        "Set",
-        "WeakMap",
-        "WeakSet",
-        "Proxy",
-        "Reflect",
-        "BigInt",
-        "Intl",
-        "URL",
-        "setTimeout",
-        "setInterval",
-        "clearTimeout",
-        "clearInterval",
-        "parseInt",
-        "parseFloat",
-        "isNaN",
-        "fetch",
-        "Record",
-        "Partial",
-        "Required",
-        "Readonly",
-        "Pick",
-        "Omit",
-        "Exclude",
-        "Extract",
-        "NonNullable",
-        "ReturnType",
-        "Parameters",
-        "Awaited",
-        "InstanceType",
-        "const",
-        "React",
-        "JSX",
-    ]
-)
+_GLOBAL = frozenset({
+    "undefined", "NaN", "Infinity", "console", "window", "document", "globalThis", "global", "process", "Buffer",
+    "require", "module", "exports", "this", "arguments", "Object", "Array", "String", "Number", "Boolean", "Symbol",
+    "Math", "JSON", "Date", "RegExp", "Error", "TypeError", "RangeError", "Promise", "Map", "Set", "WeakMap",
+    "WeakSet", "Proxy", "Reflect", "BigInt", "Intl", "URL", "setTimeout", "setInterval", "clearTimeout",
+    "clearInterval", "parseInt", "parseFloat", "isNaN", "fetch", "Record", "Partial", "Required", "Readonly", "Pick",
+    "Omit", "Exclude", "Extract", "NonNullable", "ReturnType", "Parameters", "Awaited", "InstanceType", "const",
+    "React", "JSX",
+})  # fmt: skip
 _ANY_CALL = Call(spread=True)
+_LONG_TEXT = 40
+_MOST_CALLS = 5
+"""Calls one after the other that are followed."""
 
 
 class Places(Declares):
     """The names and types of one file's expressions."""
 
-    def name(self, name: str, at: int, scope: Scope, call: Call | None = None) -> None:
+    def name(self, name: str, at: int, scope: Scope, call: Call | None = None, then: tuple[str, ...] = ()) -> None:
         """Notes the use of a bare name unless it is local."""
         if scope.find(name)[0]:
             return
         if name in self.imported:
             module, outside = self.imported[name]
             if outside:
-                self.notes.use(outside, at, source=module, call=call)
+                self.notes.use(outside, at, source=module, call=call, then=then)
         elif name in self.top or name in self.functions or name in self.types or name not in _GLOBAL:
-            self.notes.use(name, at, call=call)
+            self.notes.use(name, at, call=call, then=then)
 
     def call_name(self, name: str, node: Node, scope: Scope, call: Call) -> None:
         """Notes a call of a bare name with what is done with its result."""
-        then = then_of(node)
+        arguments = node.child_by_field_name("arguments")
+        then = (*then_of(node), *gives(arguments))
         if scope.find(name)[0]:
             return
         module, outside = self.imported.get(name, ("", name))
         if outside and (module or name not in _GLOBAL or name in self.functions):
             self.notes.use(outside, line(node), source=module, call=call, then=then)
+            first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+            if first is not None and first.type == "object":
+                keys, spread = object_keys(first)
+                self.notes.use("{}", line(node), source=module, of=outside, call=Call(names=keys, spread=spread))
 
-    def member(self, target: Node, name: str, at: int, scope: Scope, call: Call | None) -> bool:
+    def member(
+        self, target: Node, name: str, at: int, scope: Scope, call: Call | None, then: tuple[str, ...] = ()
+    ) -> bool:
         """Notes the use of a member; tells whether the target was a module, so that nothing more is to be noted of it."""
         shown = bare(target)
         if shown is not None and shown.type in {"identifier", "type_identifier"} and not scope.find(text(shown))[0]:
             module, outside = self.imported.get(text(shown), ("", "?"))
             if module and not outside:
-                self.notes.use(name, at, source=module, call=call)
+                self.notes.use(name, at, source=module, call=call, then=then)
                 return True
         if shown is not None and shown.type == "identifier" and (module := required(scope.find(text(shown))[1])):
-            self.notes.use(name, at, source=module, call=call)
+            self.notes.use(name, at, source=module, call=call, then=then)
             return True
         source, of = self.place(target, scope)
         on_type = (
             shown is not None and shown.type == "identifier" and (text(shown) == of or text(shown) in self.imported)
         )
-        self.notes.use(name, at, source=source, of=of or "?", call=call, on_type=on_type)
-        self._taken(source, of, name, at)
+        self.notes.use(name, at, source=source, of=of or "?", call=call, on_type=on_type, then=then)
+        self._taken(source, of, name, at, self._waited_for(target, scope))
         return False
 
-    def _taken(self, source: str, of: str, key: str, at: int) -> None:
-        """That a key is taken of what a function gives back."""
-        if of.endswith("()"):
+    def _waited_for(self, node: Node, scope: Scope) -> bool:
+        shown = scope.find(text(node))[1] if node.type == "identifier" else None
+        return is_awaited(node) or is_awaited(shown)
+
+    def _taken(self, source: str, of: str, key: str, at: int, awaited: bool) -> None:
+        """That a key is taken of what a function gives back, at once or when it was waited for."""
+        if of.endswith("()") and key not in {"then", "catch", "finally"}:
             owner, _, function = of.removesuffix("()").rpartition(".")
-            self.notes.use(function, at, source=source, of=owner, call=_ANY_CALL, then=(f"attr:{key}",))
+            then = f"awaited:{key}" if awaited else f"attr:{key}"
+            self.notes.use(function, at, source=source, of=owner, call=_ANY_CALL, then=(then,))
 
     def taken_apart(self, pattern: Node, value: Node, scope: Scope) -> None:
         """``const {a} = f()`` takes the key ``a``, and ``const {a} = x`` the member."""
@@ -138,21 +105,93 @@ class Places(Declares):
                 self.notes.use(key, at, source=module)
             elif of:
                 self.notes.use(key, at, source=source, of=of)
-                self._taken(source, of, key, at)
+                self._taken(source, of, key, at, self._waited_for(value, scope))
+
+    def bus_of(self, target: Node | None, scope: Scope) -> str:
+        """The module that what sends or hears an event is of: this file for one that sends it itself."""
+        if target is None:
+            return ""
+        if target.type == "this":
+            return f"./{self.file}" if scope.role else ""
+        if target.type != "identifier":
+            return ""
+        module = self.imported.get(text(target), ("", ""))[0] if not scope.find(text(target))[0] else ""
+        return module or self.place(target, scope)[0]
 
     def written_as(self, value: Node | None, of: Node | None, scope: Scope) -> None:
         """An object that is written out as a named type must have what the type has: a call by names."""
         value = bare(value)
         if value is None or value.type != "object" or of is None:
             return
+        inner = of.named_children[0] if of.type == "type_annotation" and of.named_children else of
+        if inner.type == "generic_type":
+            self.every_key(inner, value, scope)
         source, name = self.place(of, scope)
         if not name or name.endswith("()"):
             return
         keys, spread = object_keys(value)
         owner, _, last = name.rpartition(".")
         self.notes.use(last, line(value), source=source, of=owner, call=Call(names=keys, spread=spread))
+        for pair in value.named_children if not owner else ():
+            given = pair.child_by_field_name("value")
+            if given is not None and given.type == "string" and len(text(given)) < _LONG_TEXT:
+                key = string_of(pair.child_by_field_name("key"))
+                self.notes.use(string_of(given), line(given), source=source, of=last, then=(f"at:{key}",))
 
-    def place(  # noqa: C901, PLR0911 - one case a kind of expression
+    def stands_for(self, node: Node, scope: Scope) -> str:
+        """The text of what the name before a dot was made as: ``const env = process.env``."""
+        target = node.child_by_field_name("object")
+        if target is None or target.type != "identifier":
+            return ""
+        local, shown = scope.find(text(target))
+        return text(shown if local else self.top.get(text(target)))
+
+    def picked(self, of: Node, keys: Node, scope: Scope) -> None:
+        """``Pick<Order, "id" | "note">`` names members of a type."""
+        source, name = self.place(of, scope)
+        stack = [keys] if name and "(" not in name else []
+        while stack:
+            each = stack.pop()
+            if each.type == "union_type":
+                stack += each.named_children
+            elif each.type == "literal_type" and each.named_children and each.named_children[0].type == "string":
+                self.notes.use(string_of(each.named_children[0]), line(each), source=source, of=name)
+
+    def compared(self, member: Node, literal: Node | None, scope: Scope) -> None:
+        """``order.status === "sent"`` counts on that text being one of the member's type."""
+        if literal is None or literal.type != "string":
+            return
+        if member.type == "member_expression":
+            source, of = self.place(member.child_by_field_name("object"), scope)
+            key = text(member.child_by_field_name("property"))
+        else:
+            shown = scope.find(text(member))[1] if member.type == "identifier" else None
+            source, of = self._taken_from(shown, scope)
+            key = text(member)
+        said = string_of(literal)
+        if of and "." not in of and not of.endswith("()") and len(said) < _LONG_TEXT:
+            self.notes.use(said, line(literal), source=source, of=of, then=(f"at:{key}",))
+
+    def every_key(self, of: Node, value: Node, scope: Scope) -> None:
+        """An object that is written out as a ``Record`` must have every case of its first type."""
+        arguments = next((each for each in of.named_children if each.type == "type_arguments"), None)
+        if not text(of).startswith("Record<") or arguments is None or not arguments.named_children:
+            return
+        source, name = self.place(arguments.named_children[0], scope)
+        keys = record_keys(value)
+        if name and keys and "." not in name and "()" not in name:
+            self.notes.use(name, line(value), source=source, then=(f"every:{','.join(keys)}",))
+
+    def every_case(self, node: Node, scope: Scope) -> None:
+        """A switch that is said to have every case of a union or an enum counts on their number."""
+        labels, told = cases_of(node)
+        for shown in (told, told.child_by_field_name("object") if told is not None else None):
+            source, of = self.place(shown, scope) if labels and shown is not None else _UNKNOWN
+            if of and not of.endswith("()") and "." not in of:
+                self.notes.use(of, line(node), source=source, then=(f"every:{','.join(labels)}",))
+                return
+
+    def place(  # noqa: C901, PLR0911, PLR0912 - one case a kind of expression
         self, node: Node | None, scope: Scope, hops: int = 8
     ) -> tuple[str, str]:
         """The module (empty: this file) and the name of an expression's type; ``f()`` for what a function gives back."""
@@ -176,6 +215,9 @@ class Places(Declares):
                 return self._union(node, scope, hops)
             case "nested_type_identifier":
                 return self._qualified(node, "module", "name", scope)
+            case "shorthand_property_identifier_pattern":
+                source, of = self._taken_from(node, scope, hops)
+                return self._member_place(source, of, text(node), hops)
             case "member_expression":
                 return self._of_member(node, scope, hops)
             case "call_expression":
@@ -201,7 +243,7 @@ class Places(Declares):
     def _generic_type(self, node: Node, scope: Scope, hops: int) -> tuple[str, str]:
         name = node.child_by_field_name("name") or (node.named_children[0] if node.named_children else None)
         arguments = node.child_by_field_name("type_arguments")
-        if text(name) in {"Promise", "Readonly", "Required"} and arguments is not None and arguments.named_children:
+        if text(name) in {"Promise", "Readonly"} and arguments is not None and arguments.named_children:
             return self.place(arguments.named_children[0], scope, hops - 1)
         return self.place(name, scope, hops - 1)
 
@@ -219,12 +261,32 @@ class Places(Declares):
         if found[1]:
             return found
         source, owner = self.place(node.child_by_field_name("object"), scope, hops - 1)
-        name = text(node.child_by_field_name("property"))
-        if not source and name in self.fields.get(owner, {}):
-            return self.place(self.fields[owner][name], Scope(), hops - 1)
-        return _UNKNOWN
+        return self._member_place(source, owner, text(node.child_by_field_name("property")), hops)
 
-    def _given_back(self, node: Node, scope: Scope, hops: int) -> tuple[str, str]:
+    def _taken_from(self, node: Node | None, scope: Scope, hops: int = 8) -> tuple[str, str]:
+        """The type that a name was taken out of by a pattern: of a parameter that says it, or of what is taken apart."""
+        if node is None or node.type != "shorthand_property_identifier_pattern" or not hops:
+            return _UNKNOWN
+        above = node.parent
+        while above is not None and above.type in {"object_pattern", "object_assignment_pattern"}:
+            if above.type == "object_pattern" and above.parent is not None and above.parent.type == "pair_pattern":
+                return _UNKNOWN
+            above = above.parent
+        of = above.child_by_field_name("type") if above is not None else None
+        if of is None and above is not None and above.type == "variable_declarator":
+            of = above.child_by_field_name("value")
+        return self.place(of, scope, hops - 1) if of is not None else _UNKNOWN
+
+    def _member_place(self, source: str, owner: str, name: str, hops: int) -> tuple[str, str]:
+        if not source and name in self.fields.get(owner, {}):
+            found = self.place(self.fields[owner][name], Scope(), hops - 1)
+            return found if found[1] or owner not in self.types else ("", f"{owner}.{name}")
+        chained = source and owner and "(" not in owner and owner.count(".") < _MOST_CALLS and owner != "default"
+        return (source, f"{owner}.{name}") if chained else _UNKNOWN
+
+    def _given_back(  # noqa: PLR0911 - one case a kind of call
+        self, node: Node, scope: Scope, hops: int
+    ) -> tuple[str, str]:
         function = node.child_by_field_name("function")
         if function is None:
             return _UNKNOWN
@@ -241,6 +303,11 @@ class Places(Declares):
             module, name = self._qualified(function, "object", "property", scope)
             if name:
                 return module, f"{name}()"
+            source, owner = self.place(function.child_by_field_name("object"), scope, hops - 1)
+            if owner.endswith("()") and owner.count("()") < _MOST_CALLS:
+                return source, f"{owner}.{text(function.child_by_field_name('property'))}()"
+            if owner and not owner.endswith("()") and owner in {*self.imported, *self.types}:
+                return source, f"{owner}.{text(function.child_by_field_name('property'))}()"
         return _UNKNOWN
 
     # Local names.
@@ -250,6 +317,10 @@ class Places(Declares):
             scope.names[text(pattern)] = shown
         else:
             scope.names.update(dict.fromkeys(names_in(pattern)))
+            for each in pattern.named_children if pattern.type == "object_pattern" else ():
+                left = each.child_by_field_name("left") if each.type == "object_assignment_pattern" else each
+                if left is not None and left.type == "shorthand_property_identifier_pattern":
+                    scope.names[text(left)] = left
 
     def bind_parameters(self, group: Node, scope: Scope) -> None:
         for each in group.named_children:

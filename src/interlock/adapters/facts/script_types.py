@@ -20,6 +20,9 @@ _OWN_RETURNS = FUNCTION_VALUES | {
     "class",
 }
 """What has returns of its own."""
+_ARGUMENTS = re.compile(r"\barguments\b")
+_MANY = 99
+"""Parameters by place of a function that takes any number of them."""
 _OUTER_PROPS = frozenset({"key", "ref"})
 """Props that React itself takes."""
 
@@ -65,9 +68,45 @@ def signature_of(node: Node, *, typed: bool) -> Signature:
     result = text(of).lstrip(": ") if of is not None else ""
     if not result and any(child.type == "async" for child in node.children):
         result = "Promise<unknown>"
+    result = result or _shown_result(node)
+    if not typed and [(pattern_of(each) or each).type for each in taken] == ["object_pattern"]:
+        # Who gives more than one counts on another order of things.
+        most = 1
     if not typed and node.type != "arrow_function" and "arguments" in text(node.child_by_field_name("body")):
         required, most = 0, None
-    return Signature(required=required, most=most, only=len(taken), result=result)
+    many = [each for each in taken if (pattern_of(each) or each).type == "rest_pattern"]
+    loose = not typed and (bool(many) or ((required, most) == (0, None) and bool(_ARGUMENTS.search(text(node)))))
+    shown = [each.child_by_field_name("type") if typed else pattern_of(each) for each in taken]
+    names = tuple(text(each).lstrip(": ") for each in shown)
+    return Signature(
+        required=required,
+        most=most,
+        only=_MANY if loose else len(taken),
+        result=result,
+        names=names if any(names) else (),
+    )
+
+
+def _shown_result(node: Node) -> str:
+    """The class that a function makes in its only return, or ``this``; empty where its text does not show one."""
+    if any(child.type in {"async", "*"} for child in node.children):
+        return ""
+    body = node.child_by_field_name("body")
+    value = bare(body) if body is not None and body.type != "statement_block" else None
+    if body is not None and body.type == "statement_block":
+        last = body.named_children[-1] if body.named_children else None
+        if last is None or last.type != "return_statement" or len(re.findall(r"\breturn\b", text(body))) != 1:
+            return ""
+        value = bare(last.named_children[0]) if last.named_children else None
+    if value is None:
+        return ""
+    return (
+        text(value.child_by_field_name("constructor"))
+        if value.type == "new_expression"
+        else text(value)
+        if value.type == "this"
+        else ""
+    )
 
 
 def _asked_about(node: Node, pattern: Node | None) -> bool:
@@ -257,7 +296,35 @@ def object_keys(node: Node) -> tuple[tuple[str, ...], bool]:
     return tuple(sorted(set(names))), spread
 
 
+def _waited(declared: Node, name: str) -> bool:
+    """Whether a name may be awaited, given back or handed on later, as far as its function's text shows."""
+    around = declared.parent
+    while around is not None and around.type not in _OWN_RETURNS | {"program"}:
+        around = around.parent
+    word = re.escape(name)
+    later = rf"await\s+{word}\b|\b{word}\s*\.\s*(?:then|catch|finally)\b|return\s+{word}\s*[;}}\n]|Promise\.|yield|(?<!const )(?<!let )(?<!var )\b{word}\s*(?:=(?!=)|instanceof)|export\b"
+    return around is None or around.type == "program" or re.search(later, text(around)) is not None
+
+
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "**", "<", ">", "<=", ">="})
+
+
+def _held(declared: Node, call: Node) -> tuple[str, ...]:
+    """A value that is given a name, and nothing waits for it later; or how many names it is unpacked into."""
+    taken = declared.child_by_field_name("name")
+    if taken is not None and taken.type == "array_pattern":
+        return (f"unpack:{taken.named_child_count}",)
+    plain = taken is not None and taken.type == "identifier" and declared.child_by_field_name("value") == call
+    return ("kept",) if plain and not _waited(declared, text(taken)) else ()
+
+
+def _part_of(above: Node, call: Node) -> tuple[str, ...]:
+    name, target = text(above.child_by_field_name("property")), above.child_by_field_name("object")
+    inside = target is not None and target.start_byte <= call.start_byte < target.end_byte
+    if not inside or name in {"then", "catch", "finally"}:
+        return ()
+    asked = any(child.type == "optional_chain" for child in above.children)
+    return (f"attr:{name}",) if asked else (f"attr:{name}", "deref")
 
 
 def then_of(call: Node) -> tuple[str, ...]:  # noqa: PLR0911 - one case a kind of place
@@ -274,13 +341,12 @@ def then_of(call: Node) -> tuple[str, ...]:  # noqa: PLR0911 - one case a kind o
             sign = above.child_by_field_name("operator")
             return ("arith",) if sign is not None and sign.type in _ARITHMETIC else ()
         case "member_expression":
-            name = text(above.child_by_field_name("property"))
-            target = above.child_by_field_name("object")
-            inside = target is not None and target.start_byte <= call.start_byte < target.end_byte
-            return (f"attr:{name}",) if inside and name not in {"then", "catch", "finally"} else ()
+            return _part_of(above, call)
         case "for_in_statement":
             return ("iterate",)
         case "spread_element":
             return ("iterate",)
+        case "variable_declarator":
+            return _held(above, call)
         case _:
             return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from interlock.adapters.facts.sql_query import Query, selected
 from interlock.adapters.facts.sql_words import Word, matching, name_at, split
@@ -40,6 +41,8 @@ class Schema:
     indexes: dict[str, int] = field(default_factory=dict)
     used: dict[tuple[str, str], int] = field(default_factory=dict)
     lenient: set[str] = field(default_factory=set)
+    needed: dict[tuple[str, str], str] = field(default_factory=dict)
+    rows: list[tuple[str, list[str], int]] = field(default_factory=list)
     """Tables and indexes, and ``table.column``, that are only made where they are not there yet."""
 
     def take(self, all_words: list[Word]) -> None:
@@ -65,7 +68,7 @@ class Schema:
         for table, at in {**self.tables}.items():
             yield Mark(kind="table", name=table, line=at, role="defines", detail=self._how(table))
         for (table, name), at in {**kept, **self.added}.items():
-            how = self._how(table) or self._how(f"{table}.{name}")
+            how = self._how(table) or self._how(f"{table}.{name}") or self.needed.get((table, name), "")
             yield Mark(kind="column", name=name, line=at, role="defines", scope=table, detail=how)
         for table, at in self.dropped.items():
             yield Mark(kind="table", name=table, line=at, role="removes")
@@ -74,6 +77,8 @@ class Schema:
         for index, at in self.indexes.items():
             if not self._how(index):
                 yield Mark(kind="registration", name=index, line=at, role="defines", scope="index")
+        for table, columns, at in self.rows:
+            yield Mark(kind="table", name=table, line=at, role="uses", detail=f"insert:{','.join(columns)}")
         for (table, name), at in self.used.items():
             if name:
                 yield Mark(kind="column", name=name, line=at, role="uses", scope=table)
@@ -130,6 +135,8 @@ class Schema:
         )
         if item[0].kind == "quoted" or (item[0].kind == "name" and not named_so):
             self.made.setdefault(table, {})[item[0].low] = self._line(item[0])
+            if _must_be_given(item):
+                self.needed[table, item[0].low] = "required"
         self._references(table, item)
 
     def _references(self, table: str, item: list[Word]) -> None:
@@ -278,10 +285,21 @@ class Schema:
 
     def _query(self, them: list[Word]) -> None:
         read = Query(them)
+        self._inserted(them)
         for table, word in read.tables:
             self._touch(table, "", self._line(word))
         for table, word in read.columns():
             self._touch(table, word.low, self._line(word))
+
+    def _inserted(self, them: list[Word]) -> None:
+        """The columns that an ``INSERT`` with a list of them gives."""
+        start = next((at for at, word in enumerate(them[:4]) if word.low == "into"), None)
+        if start is None or them[0].low != "insert":
+            return
+        table, at, line = self._name(them, start + 1)
+        if table and at < len(them) and them[at].low == "(":
+            columns = [item[0].low for item in split(them[at + 1 : matching(them, at)], ",") if item]
+            self.rows.append((table, columns, line))
 
     def _name(self, them: list[Word], at: int) -> tuple[str, int, int]:
         name, after = name_at(them, at)
@@ -295,3 +313,11 @@ class Schema:
         while at < len(them) and them[at].kind == "name" and them[at].low in {"if", "not", "exists", "concurrently"}:
             at += 1
         return at
+
+
+def _must_be_given(item: list[Word]) -> bool:
+    """Whether a row must give a column: it is never null, and nothing fills it."""
+    words = [word.low for word in item]
+    filled = {"default", "generated", "identity", "auto_increment", "autoincrement", "serial", "bigserial", "rowid"}
+    never = any(pair == ("not", "null") for pair in pairwise(words))
+    return never and not filled & set(words) and "primary" not in words

@@ -221,10 +221,13 @@ class Notes:
         call: Call | None = None,
         on_type: bool = False,
         then: tuple[str, ...] = (),
+        caught: tuple[str, ...] = (),
     ) -> None:
-        key = (name, source, of, call, on_type, then)
+        key = (name, source, of, call, on_type, then, caught)
         if name and key not in self.uses:
-            self.uses[key] = Use(name=name, line=line, source=source, of=of, call=call, on_type=on_type, then=then)
+            self.uses[key] = Use(
+                name=name, line=line, source=source, of=of, call=call, on_type=on_type, then=then, caught=caught
+            )
 
     def mark(self, mark: Mark) -> None:
         self.marks.setdefault((mark.kind, mark.name, mark.role, mark.scope, mark.detail), mark)

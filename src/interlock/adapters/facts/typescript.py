@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interlock.adapters.facts.script_marks import called, decorated, env_of
+from interlock.adapters.facts.schemas import graphql
+from interlock.adapters.facts.script_marks import called, code_asked, code_given, decorated, env_of, event, looked_up
 from interlock.adapters.facts.script_places import Places
-from interlock.adapters.facts.script_types import call_of, props_given, string_of
+from interlock.adapters.facts.script_shapes import done_with, gives
+from interlock.adapters.facts.script_types import bare, call_of, props_given, string_of, then_of
 from interlock.adapters.facts.sql_in_code import marks_in_code
 from interlock.adapters.facts.treesitter import Entered, Grammar, Scope, left_out, line, parse, text, walk
 from interlock.core.merge.facts import Call, FileFacts, Language
@@ -147,6 +149,10 @@ class _Reader(Places):
             scope.names[text(name)] = None
         bases = [child for child in node.named_children if child.type == "class_heritage"]
         inner = scope.inner(owner=text(name), role=self.base_of(bases[0]) if bases else "")
+        above = node.parent.type if node.parent is not None else ""
+        named = node.type == "class" and above in {"variable_declarator", "export_statement", "assignment_expression"}
+        if bases and (scope.outer is not None or (node.type == "class" and not named)):
+            self.within(node)
         self._generic(node, inner)
         left = name.id if name is not None else -1
         return [(child, inner) for child in node.named_children if child.id != left]
@@ -221,23 +227,43 @@ class _Reader(Places):
         return ()
 
     def _on_member_expression(self, node: Node, scope: Scope) -> Entered:
-        for mark in env_of(node):
+        for mark in env_of(node, self.stands_for(node, scope)):
             self.notes.mark(mark)
-        return self._member_of(node, scope, None)
+        return self._member_of(node, scope, None, done_with(node))
+
+    def _on_switch_statement(self, node: Node, scope: Scope) -> Entered | None:
+        self.every_case(node, scope)
+        value, body = bare(node.child_by_field_name("value")), node.child_by_field_name("body")
+        for each in body.named_children if body is not None and self.typed else ():
+            if value is not None:
+                self.compared(value, each.child_by_field_name("value"), scope)
+        return None
+
+    def _on_generic_type(self, node: Node, scope: Scope) -> Entered | None:
+        name = node.child_by_field_name("name")
+        arguments = next((child for child in node.named_children if child.type == "type_arguments"), None)
+        if text(name) == "Pick" and arguments is not None and arguments.named_child_count == 2:
+            self.picked(arguments.named_children[0], arguments.named_children[1], scope)
+        if name is None or name.type != "type_identifier" or arguments is None:
+            return None
+        self.name(text(name), line(name), scope, then=(f"types:{arguments.named_child_count}",))
+        return [(arguments, scope)]
 
     def _on_subscript_expression(self, node: Node, scope: Scope) -> Entered | None:
-        for mark in env_of(node):
+        for mark in env_of(node, self.stands_for(node, scope)):
             self.notes.mark(mark)
         target, index = node.child_by_field_name("object"), node.child_by_field_name("index")
         if target is not None and index is not None and index.type == "string":
             self.member(target, string_of(index), line(index), scope, None)
         return None
 
-    def _member_of(self, node: Node, scope: Scope, call: Call | None) -> list[tuple[Node, Scope]]:
+    def _member_of(
+        self, node: Node, scope: Scope, call: Call | None, then: tuple[str, ...] = ()
+    ) -> list[tuple[Node, Scope]]:
         target, name = node.child_by_field_name("object"), node.child_by_field_name("property")
         if target is None or name is None:
             return []
-        whole = self.member(target, text(name), line(name), scope, call)
+        whole = self.member(target, text(name), line(name), scope, call, then)
         return [] if whole else [(target, scope)]
 
     def _on_call_expression(self, node: Node, scope: Scope) -> Entered:
@@ -249,13 +275,47 @@ class _Reader(Places):
         if function is None:
             return rest
         call = call_of(arguments)
+        if arguments is not None and arguments.type == "template_string" and text(function) in {"gql", "graphql"}:
+            for mark in graphql(text(arguments).strip("`"), line(arguments)):
+                self.notes.mark(mark)
         if function.type == "identifier":
-            if text(function) not in {"require", "import"}:
-                self.call_name(text(function), node, scope, call)
+            self._plain_call(function, node, scope, call)
+            return rest
+        if function.type == "super" and scope.role:
+            self.call_name(scope.role, node, scope, call)
             return rest
         if function.type == "member_expression":
-            return [*self._member_of(function, scope, call), *rest]
+            for mark in event(node, self.bus_of(function.child_by_field_name("object"), scope)):
+                self.notes.mark(mark)
+            return [*self._member_of(function, scope, call, (*then_of(node), *gives(arguments))), *rest]
         return [(function, scope), *rest]
+
+    def _plain_call(self, function: Node, node: Node, scope: Scope, call: Call) -> None:
+        if not scope.find(text(function))[0]:
+            for mark in looked_up(node, self.imported.get(text(function), ("", ""))[0]):
+                self.notes.mark(mark)
+        if text(function) not in {"require", "import"}:
+            self.call_name(text(function), node, scope, call)
+
+    def _on_binary_expression(self, node: Node, scope: Scope) -> Entered | None:
+        left, sign = bare(node.child_by_field_name("left")), node.child_by_field_name("operator")
+        if left is not None and sign is not None and sign.type in {"===", "!=="} and self.typed:
+            self.compared(left, node.child_by_field_name("right"), scope)
+        for mark in code_asked(node):
+            self.notes.mark(mark)
+        return None
+
+    def _on_assignment_expression(self, node: Node, _scope: Scope) -> Entered | None:
+        left = node.child_by_field_name("left")
+        if left is not None and left.type == "member_expression":
+            for mark in code_given(text(left.child_by_field_name("property")), node.child_by_field_name("right")):
+                self.notes.mark(mark)
+        return None
+
+    def _on_pair(self, node: Node, _scope: Scope) -> Entered | None:
+        for mark in code_given(string_of(node.child_by_field_name("key")), node.child_by_field_name("value")):
+            self.notes.mark(mark)
+        return None
 
     def _on_new_expression(self, node: Node, scope: Scope) -> Entered:
         made, arguments = node.child_by_field_name("constructor"), node.child_by_field_name("arguments")
@@ -265,7 +325,8 @@ class _Reader(Places):
             return rest
         call = call_of(arguments)
         if made.type == "identifier":
-            self.name(text(made), line(made), scope, call)
+            then = (*gives(arguments), *((f"types:{types.named_child_count}",) if types is not None else ()))
+            self.name(text(made), line(made), scope, call, then)
             return rest
         if made.type == "member_expression":
             return [*self._member_of(made, scope, call), *rest]

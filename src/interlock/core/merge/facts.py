@@ -13,7 +13,7 @@ MarkKind = Literal[
     "env", "flag", "key", "route", "fixture", "migration", "table", "column", "package", "registration", "revision"
 ]
 
-VERSION: Final = 1
+VERSION: Final = 4
 """Counted up when files are read in another way, so that no kept fact of an older reader is used."""
 
 
@@ -46,6 +46,8 @@ class Symbol:
     by the language's own rules; ``abstract`` that a subtype must define it; ``bases`` are the types it extends or implements,
     as written.  ``line`` counts from 1.
     ``static`` says that a method is called on the type itself; ``raises`` the exceptions that it raises by name;
+    ``shape`` is what else of it others can notice, as words: the declared type of a field, ``final``, ``readonly``, ``override``,
+    how many types it is given (``<1>``).
     ``digest`` stands for the whole of it, names aside, so that a renamed or doubled one is known.
     The signature of a class is that of making one; of a method it leaves out the receiver.
     """
@@ -61,6 +63,7 @@ class Symbol:
     static: bool = False
     raises: tuple[str, ...] = ()
     digest: str = ""
+    shape: str = ""
 
     @property
     def path(self) -> str:
@@ -86,7 +89,9 @@ class Use:
     ``of`` is ``?`` for a receiver that the file does not tell, and ends with ``()`` for what a function gives back.  Python tells
     the names of the file's own top level too, with its own module as the source, so that a merged file can be judged.
     ``then`` is what is done with the value: ``await``, ``arith``, ``iterate``, ``index``, ``key:NAME``, ``attr:NAME``, ``unpack:N``,
-    ``call``, ``with``, ``async with``; ``caught`` the exceptions that are caught around it; ``on_type`` that it is taken from the type, not from one of it.
+    ``call``, ``with``, ``async with``; ``awaited:NAME`` (a member of what is awaited), ``every:A,B`` (each case of it, without a rest),
+    ``fill:N`` (made of N values by place), ``lambda:N`` (written as a function of N), ``gives:N:TYPE`` (of the file's own type,
+    as the Nth argument), ``calls back:N`` (a function as the Nth and last argument), ``types:N``, ``set``, ``extend``; ``caught`` the exceptions that are caught around it; ``on_type`` that it is taken from the type, not from one of it.
     """
 
     name: str

@@ -74,29 +74,35 @@ def lacks(tree: Tree, path: str, facts: FileFacts, use: Use, file: str, gone: Sy
         return False
     return any(
         _climb(tree, start, gone, file, []) is True
-        for start in _starts(tree, path, facts, use, file)
+        for start in starts(tree, path, facts, use.source, use.of, file)
         if start is not None
     )
 
 
-def _starts(tree: Tree, path: str, facts: FileFacts, use: Use, file: str) -> Iterator[Where | None]:
-    """The types that a use may be taken from."""
-    of = use.of
+def starts(tree: Tree, path: str, facts: FileFacts, source: str, of: str, file: str) -> Iterator[Where | None]:
+    """The types that a use may be taken from, along what calls give back one after the other."""
     if not of.endswith("()"):
-        yield type_at(tree, path, facts, use.source, of, file)
+        yield type_at(tree, path, facts, source, of, file)
         return
     made = of.removesuffix("()")
     owner, _, name = made.rpartition(".")
-    holder = type_at(tree, path, facts, use.source, owner, file) if owner else None
-    places = [holder[0]] if holder else [path, file, *_files(tree, path, facts, use.source)]
+    holders = [each for each in starts(tree, path, facts, source, owner, file) if each] if owner else []
+    given_on = script_at(tree, path, source, name) if family(facts) == "script" and source and not owner else None
+    places = [each[0] for each in holders] or [path, file, *_files(tree, path, facts, source)]
+    if given_on is not None:
+        places, name = [given_on[0]], given_on[1]
     for place in dict.fromkeys(places):
-        if place != path and not owner and not _may_mean(tree, path, facts, use.source, place):
+        if place != path and not owner and given_on is None and not _may_mean(tree, path, facts, source, place):
             continue
         given = tree(place)
+        wanted = {f"{each[1]}.{name}" for each in holders if each[0] == place} or {name}
         for symbol in given.symbols if given is not None and not given.fault else ():
-            if symbol.path == (f"{holder[1]}.{name}" if holder else name) and symbol.signature is not None:
-                wanted = result_type(symbol.signature.result)
-                yield type_at(tree, place, given, "", wanted, file) if given is not None and wanted else None
+            if symbol.path in wanted and symbol.signature is not None and given is not None:
+                result = result_type(symbol.signature.result)
+                if result == "this" and symbol.owner:
+                    yield (place, symbol.owner)
+                elif result:
+                    yield type_at(tree, place, given, "", result, file)
 
 
 def _may_mean(tree: Tree, path: str, facts: FileFacts, source: str, place: str) -> bool:
@@ -106,7 +112,7 @@ def _may_mean(tree: Tree, path: str, facts: FileFacts, source: str, place: str) 
 
 def through_stars(tree: Tree, importer: str, module: str, name: str, target: str) -> bool:
     """Whether a script's import leads by ``export *`` alone to a file, and nothing on the way or beside it gives the name."""
-    waiting, seen = [_script_file(tree, importer, module)], set[str]()
+    waiting, seen = [script_file(tree, importer, module)], set[str]()
     while waiting:
         place = waiting.pop()
         facts = tree(place) if place is not None else None
@@ -119,21 +125,38 @@ def through_stars(tree: Tree, importer: str, module: str, name: str, target: str
         given = {each.path for each in facts.symbols} | {each.local or each.name for each in facts.imports}
         if name in given or (facts.open and not behind):
             return False
-        waiting += [_script_file(tree, place, each) for each in behind]
+        waiting += [script_file(tree, place, each) for each in behind]
     return target in seen
+
+
+def lost_by_stars(tree: Tree, path: str, name: str) -> bool:
+    """Whether no star of a script gives a name, where each leads to a file of the project that is understood."""
+    waiting, seen = [path], set[str]()
+    while waiting:
+        place = waiting.pop()
+        facts = tree(place)
+        if facts is None or facts.fault or len(seen) > _MOST_HOPS * 4:
+            return False
+        seen.add(place)
+        given = {each.path for each in facts.symbols} | {each.local or each.name for each in facts.imports}
+        behind = [script_file(tree, place, each.module) for each in facts.imports if each.name == "*"]
+        if name in given or None in behind or (facts.open and not behind):
+            return False
+        waiting += [each for each in behind if each is not None and each not in seen]
+    return True
 
 
 def script_at(tree: Tree, importer: str, module: str, name: str, hops: int = _MOST_HOPS) -> Where | None:
     """Where a name that a script imports is defined, along what files give on by name or as a whole."""
-    place = _script_file(tree, importer, module) if module else importer
+    place = script_file(tree, importer, module) if module else importer
     facts = tree(place) if place is not None else None
     if place is None or facts is None or facts.fault or not hops:
         return None
-    if any(each.path == name for each in facts.symbols):
-        return (place, name)
     for each in facts.imports:
         if each.local == name and each.name not in {"", "*"}:
             return script_at(tree, place, each.module, each.name, hops - 1)
+    if any(each.path == name for each in facts.symbols):
+        return (place, name)
     stars = (script_at(tree, place, each.module, name, hops - 1) for each in facts.imports if each.name == "*")
     return next((each for each in stars if each is not None), None)
 
@@ -205,13 +228,16 @@ def type_at(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hin
 
 def _files(tree: Tree, path: str, facts: FileFacts, source: str) -> list[str]:
     """The file that a script's import means."""
-    found = _script_file(tree, path, source) if family(facts) == "script" and source else None
+    found = script_file(tree, path, source) if family(facts) == "script" and source else None
     return [found] if found else []
 
 
-def _script_file(tree: Tree, path: str, module: str) -> str | None:
+def script_file(tree: Tree, path: str, module: str) -> str | None:
+    """The file of a tree that a script's relative or ``@/`` import leads to."""
     if module.startswith("."):
         stems = [posixpath.normpath(posixpath.join(folder(path), module))]
+    elif module[:1] == "#" and len(module) > 1:
+        stems = [module[1:].lstrip("/"), f"src/{module[1:].lstrip('/')}"]
     elif module[:2] in {"@/", "~/"}:
         stems = [f"{top}{module[2:]}" for top in ("src/", "", "app/")]
     else:
@@ -224,24 +250,44 @@ def _script_file(tree: Tree, path: str, module: str) -> str | None:
     return None
 
 
-def _script_type(
+def _script_type(  # noqa: PLR0911 -- one answer a line
     tree: Tree, path: str, facts: FileFacts, source: str, name: str, hops: int = _MOST_HOPS
 ) -> Where | None:
     if not source:
         return _imported(tree, path, facts, name, hops)
-    place = _script_file(tree, path, source)
+    place = script_file(tree, path, source)
     found = tree(place) if place else None
     if place is None or found is None or found.fault or not hops:
         return None
     kinds = {each.path: each.kind for each in found.symbols}
+    if kinds.get(name) == "variable" and any(each.local == name for each in found.imports):
+        # Given on by name: the type is where it comes from.
+        return _imported(tree, place, found, name, hops)
     if kinds.get(name) in {"class", "interface", "type", "constant", "variable", "module"}:
         return (place, name)
     if (known := _imported(tree, place, found, name, hops)) is not None:
         return known
+    if "." in name and (held := _of_field(tree, path, facts, source, name, hops)) is not None:
+        return held
     stars = (
         _script_type(tree, place, found, each.module, name, hops - 1) for each in found.imports if each.name == "*"
     )
     return next((each for each in stars if each is not None), None)
+
+
+def _of_field(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hops: int) -> Where | None:
+    """What a field of a type is of: an object type that is written out there, or another type of the project."""
+    outer, _, last = name.rpartition(".")
+    holder = _script_type(tree, path, facts, source, outer, hops - 1)
+    inside = tree(holder[0]) if holder is not None else None
+    if holder is None or inside is None:
+        return None
+    shapes = [each.shape for each in inside.symbols if each.path == f"{holder[1]}.{last}" and each.kind == "field"]
+    of = shapes[0].partition(":")[2].strip() if len(shapes) == 1 else ""
+    if of.startswith("{"):
+        return (holder[0], f"{holder[1]}.{last}")
+    plain = re.sub(r"\|\s*(?:null|undefined)\b", "", of).strip()
+    return type_at(tree, holder[0], inside, "", plain) if re.fullmatch(r"[\w$.]+", plain) else None
 
 
 def _imported(tree: Tree, path: str, facts: FileFacts, name: str, hops: int) -> Where | None:

@@ -146,13 +146,15 @@ def _siblings(side: SideFacts, change: FileChange) -> frozenset[str]:
 
 
 def _differs(old: Symbol, new: Symbol) -> bool:
-    return (old.signature, old.raises, old.abstract, old.kind, old.bases, old.static) != (
+    return (old.signature, old.raises, old.abstract, old.kind, old.bases, old.static, old.public, old.shape) != (
         new.signature,
         new.raises,
         new.abstract,
         new.kind,
         new.bases,
         new.static,
+        new.public,
+        new.shape,
     )
 
 

@@ -13,6 +13,8 @@ from interlock.core.merge.meet_sides import Alarm, Tree
 _KINDS = frozenset({"function", "method", "class", "interface", "type", "constant", "member", "field"})
 _MANY = frozenset({"init", "_", "main"})
 _CLAIMS = frozenset({"registration", "route", "flag", "table", "column", "key"})
+_OF_ONE_FILE = frozenset({"make", "npm-script"})
+"""Scopes that each file has of its own: two packages may both have a script of one name."""
 
 Found = tuple[str, Symbol, FileFacts]
 
@@ -51,7 +53,14 @@ def _one_namespace(one: Found, other: Found) -> bool:
     if family(facts) == "go":
         same = folder(path) == folder(where) and facts.module == facts_again.module
         return same and symbol.name not in _MANY and not symbol.owner
-    return family(facts) == "java" and bool(facts.module) and facts.module == facts_again.module and not symbol.owner
+    near = family(facts) == "java" and _module(path) == _module(where)
+    return near and bool(facts.module) and facts.module == facts_again.module and not symbol.owner
+
+
+def _module(path: str) -> str:
+    """The folder of the build module that a Java file is of: variants of one class stand in modules that are never built together."""
+    top, cut, _ = f"/{path}".partition("/src/")
+    return top if cut else ""
 
 
 def _definition(a: Delta, b: Delta, one: Found, other: Found) -> Alarm:
@@ -94,6 +103,8 @@ def same_scope(one: str, other: str) -> bool:
 def _one_scope(one: At, other: At) -> bool:
     if one.path == other.path:
         return same_scope(one.mark.scope, other.mark.scope)
+    if one.mark.scope in _OF_ONE_FILE:
+        return False
     if one.mark.kind in {"table", "column"}:
         return one.mark.scope == other.mark.scope and one.mark.detail == other.mark.detail == ""
     return bool(one.mark.scope) and one.mark.kind != "key" and same_scope(one.mark.scope, other.mark.scope)

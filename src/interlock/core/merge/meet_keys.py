@@ -122,7 +122,11 @@ def _reads(old: At, path: str, name: str, *, api: bool) -> Check:
             return False
         if not _takes(facts, name):
             return False
-        return _asks(facts) if api else any(_opens(each, old.path) for each in _with_imports(tree, path, facts))
+        if api:
+            return _asks(facts)
+        # A file that itself opens other data of that kind most likely takes the key of that.
+        own = [facts] if _opens_other(facts, old.path) else _with_imports(tree, path, facts)
+        return any(_opens(each, old.path) for each in own)
 
     return check
 
@@ -146,6 +150,17 @@ def _opens(facts: FileFacts, path: str) -> bool:
         and each.name.rpartition("/")[2] == base
         for each in facts.marks
     )
+
+
+def _opens_other(facts: FileFacts, path: str) -> bool:
+    """Whether a file names data of the same kind by itself, and not that one."""
+    end = path.rpartition(".")[2]
+    named = [
+        each.name
+        for each in facts.marks
+        if each.kind == "registration" and each.scope == "file" and each.role == "uses"
+    ]
+    return any(each.endswith(f".{end}") for each in named) and not _opens(facts, path)
 
 
 def _with_imports(tree: Tree, path: str, facts: FileFacts) -> list[FileFacts]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark
@@ -35,7 +36,7 @@ def marks(breaker: Delta, user: Delta) -> list[Alarm]:
                 _alarm(breaker, user, old, new, linked)
                 for old in breaker.lost[key]
                 for new in user.marked[key]
-                if old.mark.role == "defines" and new.mark.role == "uses" and not _bears_lack(new.mark)
+                if old.mark.role == "defines" and new.mark.role == "uses" and not _bears_lack(new)
             ]
         if key[0] == "env":
             found += _set_in_vain(breaker, user, key[1])
@@ -66,8 +67,11 @@ def _alarm(breaker: Delta, user: Delta, old: At, new: At, linked: Linked) -> Ala
     )
 
 
-def _bears_lack(mark: Mark) -> bool:
-    return mark.kind == "env" and mark.detail == "default"
+def _bears_lack(new: At) -> bool:
+    """Whether the file asks somewhere if the variable is there, or has something in its place."""
+    return new.mark.kind == "env" and any(
+        each.kind == "env" and each.name == new.mark.name and each.detail == "default" for each in new.facts.marks
+    )
 
 
 def _said(mark: Mark) -> str:
@@ -197,11 +201,30 @@ def _installed(tree: Tree, parts: tuple[str, ...], path: str, command: str) -> b
     return False
 
 
-def _target(_: Tree, old: At, new: At) -> bool:
-    return old.mark.scope in _TARGETS and old.mark.scope == new.mark.scope
+def _target(tree: Tree, old: At, new: At) -> bool:
+    named = old.mark.scope in _TARGETS or old.mark.scope.startswith("proto:")
+    if not named or old.mark.scope != new.mark.scope:
+        return False
+    places = [old.path]
+    place = new.path
+    while place:
+        place = folder(place)
+        places += [f"{place}/{name}".lstrip("/") for name in _HOLDERS.get(old.mark.scope, ())]
+    return not any(_has_target(tree(each), old.mark) for each in dict.fromkeys(places))
 
 
-_TARGETS = frozenset({"make", "npm-script"})
+def _has_target(facts: FileFacts | None, mark: Mark) -> bool:
+    """Whether a file has a target, by its name, by a pattern of a Makefile, or perhaps by what a variable holds."""
+    return facts is not None and any(
+        each.kind == "registration" and each.role == "defines" and each.scope == mark.scope
+        and fnmatchcase(mark.name, each.name.replace("%", "*"))
+        for each in facts.marks
+    )  # fmt: skip
+
+
+_HOLDERS = {"make": ("Makefile", "GNUmakefile", "makefile"), "npm-script": ("package.json",)}
+"""Where a command of a folder looks for its targets, upwards."""
+_TARGETS = frozenset({"make", "npm-script", "gradle-project"})
 _LINKED: dict[str, Linked] = {
     "registration": _target,
     "env": _anyway,
@@ -304,6 +327,17 @@ def _routes(breaker: Delta, user: Delta) -> list[Alarm]:
     return found
 
 
+def _documents(path: str) -> list[str]:
+    """Where other descriptions of an API usually are: beside one, and at the top."""
+    folders = dict.fromkeys([folder(path), folder(folder(path)), "", "api", "docs"])
+    return [
+        f"{place}/{name}{end}".lstrip("/")
+        for place in folders
+        for name in ("openapi", "swagger", "api")
+        for end in (".yaml", ".yml", ".json")
+    ]
+
+
 def _answers(route: str, path: str) -> bool:
     """Whether a route, with its method if it has one, is what a request asks for."""
     method, asked_method = route.rpartition(" ")[0], path.rpartition(" ")[0]
@@ -317,7 +351,7 @@ def _answers(route: str, path: str) -> bool:
 
 
 def _route_alarm(breaker: Delta, user: Delta, old: At, new: At) -> Alarm:
-    places = _changed((breaker.side, user.side))
+    places = [*_changed((breaker.side, user.side)), *(_documents(old.path) if old.mark.scope == "openapi" else ())]
     likely = likely_name(breaker, old)
 
     def check(tree: Tree) -> bool:

@@ -10,6 +10,8 @@ from interlock.core.merge.meet_modules import by_manifest, family, folder, means
 from interlock.core.merge.meet_names import users
 from interlock.core.merge.meet_sides import SideFacts, Tree
 
+_OWN = frozenset({"./", "..", "@/", "~/", "."})
+
 
 def meanings(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[tuple[str, Symbol]]:
     """Symbols of the tree that a use may mean; ``hint`` is the file that the question is about."""
@@ -53,13 +55,17 @@ def _elsewhere(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> 
         or ("" in owners(path, facts, use, hint, target) and by_manifest(tree, facts, use.source, hint))
         or (not use.of and any(source and means(tree, path, facts, source, hint, target) for source in sources))
     )
-    if not meant and not use.of and family(facts) == family(target) == "script":
-        # Not the file that is imported, but one that it gives on.
-        meant = use.source.startswith((".", "@/", "~/")) and script_at(tree, path, use.source, use.name) == (
-            hint,
-            use.name,
-        )
-    return [(hint, each) for each in target.symbols if meant and not each.owner and each.name == use.name]
+    name = use.name
+    if (
+        not meant
+        and not use.of
+        and family(facts) == family(target) == "script"
+        and (use.source[:2] in _OWN or use.source[:1] == "#")
+    ):
+        # Not the file that is imported, but one that it gives on, perhaps by another name.
+        where = script_at(tree, path, use.source, use.name)
+        meant, name = where is not None and where[0] == hint, where[1] if where is not None else name
+    return [(hint, each) for each in target.symbols if meant and not each.owner and each.name == name]
 
 
 def same_uses(tree: Tree, breaker: SideFacts, new: NewUse) -> list[tuple[str, FileFacts, Use]]:

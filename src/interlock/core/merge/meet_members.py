@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Import, Symbol, Use
-from interlock.core.merge.meet_bases import lacks
+from interlock.core.merge.meet_above import nearest
+from interlock.core.merge.meet_bases import lacks, script_at, starts
 from interlock.core.merge.meet_delta import Delta, Gone, NewUse
 from interlock.core.merge.meet_modules import family, folder, names_file, owners, resolve
 from interlock.core.merge.meet_names import same_use, still_used, users
 from interlock.core.merge.meet_sides import Alarm, Tree
 
 _MOST_HOPS = 8
+OPTIONS = "{}"
+"""What a script's function takes apart, as a member of it."""
 _PLAIN = frozenset(
     {"object", "ABC", "Protocol", "Generic", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "TypedDict"}
     | {"BaseModel", "Model", "Base", "DeclarativeBase", "TestCase"}
@@ -31,15 +36,40 @@ def members(breaker: Delta, user: Delta) -> list[Alarm]:
     found = []
     for name, gones in breaker.gone.items():
         for gone in gones:
-            if not gone.symbol.owner:
+            if not gone.symbol.owner or name == OPTIONS:
                 continue
             found += [
                 _alarm(breaker, user, gone, new)
                 for new in user.uses.get(name, ())
                 if new.use.of and family(new.facts) == family(gone.facts) and not still_used(breaker.side, new)
             ]
+            found += [
+                replace(_alarm(breaker, user, gone, new), check=_no_longer_within(breaker, gone, new))
+                for new in user.uses.get(name, ())
+                if family(gone.facts) == family(new.facts) == "java"
+                and not new.use.of
+                and _imports_from(gone, new.use.source)
+            ][:1]
             found += _overrides(breaker, user, gone)
     return found
+
+
+def _imports_from(gone: Gone, source: str) -> bool:
+    """Whether a Java import takes a type from within the type that lost it."""
+    return gone.symbol.kind in {"class", "interface"} and source == f"{gone.facts.module}.{gone.symbol.owner}"
+
+
+def _no_longer_within(breaker: Delta, gone: Gone, new: NewUse) -> Callable[[Tree], bool]:
+    def check(tree: Tree) -> bool:
+        target = tree(gone.path)
+        has = target is not None and (target.fault or any(each.path == gone.symbol.path for each in target.symbols))
+        return not has and any(
+            (each.name, each.source) == (new.use.name, new.use.source)
+            for _, facts in users(tree, breaker.side, new.path)
+            for each in facts.uses
+        )
+
+    return check
 
 
 def _alarm(breaker: Delta, user: Delta, gone: Gone, new: NewUse) -> Alarm:
@@ -255,17 +285,24 @@ def _by_name(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> li
     if target is None:
         return []
     last = use.of.rpartition(".")[2]
+    if "." in use.of and family(facts) == "script":
+        return [
+            each for each in starts(tree, path, facts, use.source, use.of, hint) if each is not None and each[0] == hint
+        ]
     if last.endswith("()"):
         made = [each for each in target.symbols if each.name == last[:-2] and each.signature is not None]
         given = {plain_type(each.signature.result) for each in made if each.signature is not None}
         return [(hint, each) for each in sorted(given) if any(one.path == each for one in target.symbols)]
     if not any(each.path == last for each in target.symbols):
-        return []
+        along = nearest(tree, path, facts, use, hint)
+        return [along] if along is not None else []
     sources = {use.source} | {each.module for each in facts.imports if last in {each.name, each.local}}
     sources |= {f"{each.module}.{each.name}" for each in facts.imports if last in {each.name, each.local}}
     near = path == hint or (folder(path) == folder(hint) and family(facts) in {"go", "java"})
     meant = any(source and names_file(path, facts, source, hint, target) for source in sources)
     meant = meant or bool(owners(path, facts, use, hint, target))
+    if not meant and family(facts) == "script" and use.source.startswith((".", "@/", "~/", "#")):
+        meant = script_at(tree, path, use.source, last) == (hint, last)
     return [(hint, last)] if near or meant else []
 
 

@@ -79,6 +79,13 @@ def _script(importer: str, module: str, target: str) -> bool:
     return "/" in module and module[:1] != "@" and stem in {_stem(module), f"src/{_stem(module)}", f"{module}/index"}
 
 
+def folder_of(importer: str, module: str) -> str:
+    """The folder whose index a script's relative import means, if it means one."""
+    if not module.startswith("."):
+        return ""
+    return _stem(posixpath.normpath(posixpath.join(folder(importer), module))).removesuffix("/index")
+
+
 def _stem(path: str) -> str:
     for end in _SCRIPTS:
         if path.endswith(end):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Use
-from interlock.core.merge.meet_bases import through_stars
+from interlock.core.merge.meet_bases import lost_by_stars, through_stars
 from interlock.core.merge.meet_delta import At, Delta, Gone, NewUse
 from interlock.core.merge.meet_modules import (
     by_manifest,
@@ -28,7 +28,35 @@ def names(breaker: Delta, user: Delta) -> list[Alarm]:
         for gone in breaker.gone[name]:
             if not gone.symbol.owner:
                 found += [_alarm(breaker, user, gone, new) for new in user.uses[name] if _links(breaker, gone, new)]
-    return found + _modules(breaker, user) + _entries(breaker, user)
+    return found + _modules(breaker, user) + _entries(breaker, user) + _split(breaker, user)
+
+
+def _split(breaker: Delta, user: Delta) -> list[Alarm]:
+    """Names of a Python module that is a package now, and does not give them on."""
+    return [
+        _alarm(breaker, user, gone, new, _not_in_package(breaker, gone, new))
+        for path in breaker.modules
+        if path.endswith(".py") and breaker.side.get(f"{path.removesuffix('.py')}/__init__.py") is not None
+        for gones in breaker.gone.values()
+        for gone in gones
+        if gone.path == path and not gone.symbol.owner
+        for new in user.uses.get(gone.symbol.name, ())
+        if "" in owners(new.path, new.facts, new.use, gone.path, gone.facts) and not still_used(breaker.side, new)
+    ]
+
+
+def _not_in_package(breaker: Delta, gone: Gone, new: NewUse) -> Callable[[Tree], bool]:
+    package = f"{gone.path.removesuffix('.py')}/__init__.py"
+
+    def check(tree: Tree) -> bool:
+        if tree.has(gone.path) or not tree.has(package):
+            return False
+        told = [
+            use for _, facts in users(tree, breaker.side, new.path) if (use := same_use(facts, new.use)) is not None
+        ]
+        return bool(told) and provides(tree, package, gone.symbol.name) is False
+
+    return check
 
 
 def _entries(breaker: Delta, user: Delta) -> list[Alarm]:
@@ -84,7 +112,7 @@ def _by_star(gone: Gone, new: NewUse) -> bool:
 
 def _by_barrel(gone: Gone, new: NewUse) -> bool:
     """Whether a script may get the name by a file that gives on all of another one; the merged tree tells whether it does."""
-    own = new.use.source.startswith((".", "@/", "~/"))
+    own = new.use.source.startswith((".", "@/", "~/", "#"))
     return own and family(new.facts) == family(gone.facts) == "script" and not new.use.of
 
 
@@ -146,11 +174,20 @@ def _lacks(tree: Tree, sides: tuple[SideFacts, ...], gone: Gone, path: str, fact
         return provides(tree, path, name) is False
     if family(facts) == "python":
         return _python_lacks(tree, gone, path, use)
-    if provides(tree, gone.path, name) is not False or not by_manifest(tree, facts, use.source, gone.path):
+    if _still_given(tree, gone.path, name) or not by_manifest(tree, facts, use.source, gone.path):
         return False
     if family(facts) == "script" and not names_file(path, facts, use.source, gone.path, gone.facts):
         return through_stars(tree, path, use.source, name, gone.path)
     return not _in_package(tree, sides, gone, name)
+
+
+def _still_given(tree: Tree, path: str, name: str) -> bool:
+    """Whether a file still provides a name, or that cannot be told; the stars of a script are followed."""
+    answer = provides(tree, path, name)
+    facts = tree(path)
+    if answer is None and facts is not None and not facts.fault and family(facts) == "script":
+        return not lost_by_stars(tree, path, name)
+    return answer is not False
 
 
 def _python_lacks(tree: Tree, gone: Gone, path: str, use: Use) -> bool:

@@ -7,6 +7,7 @@ import sys
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.meet_delta import At, Delta
+from interlock.core.merge.meet_modules import folder
 from interlock.core.merge.meet_sides import Alarm, Tree
 
 _IMPORTED_AS = {
@@ -28,6 +29,10 @@ _IMPORTED_AS = {
     "djangorestframework": "rest_framework",
 }
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?")
+_LOCKS = (
+    *("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock"),
+    *("uv.lock", "poetry.lock", "Cargo.lock", "Gemfile.lock", "go.sum"),
+)
 _PART = re.compile(r"(\^|~=|~>|~|>=|<=|==|!=|>|<|=)?\s*v?(\d+(?:\.(?:\d+|[x*]))*)")
 
 Version = tuple[int, int, int]
@@ -43,7 +48,10 @@ def packages(breaker: Delta, user: Delta) -> list[Alarm]:
                 for now in places
                 if now.mark.role == "defines" and now.mark.scope == "locked"
                 for wanted in user.marked.get(("package", name), ())
-                if wanted.mark.role == "uses" and satisfies(now.mark.detail, wanted.mark.detail) is False
+                if wanted.mark.role == "uses"
+                and _may_govern(now.path, wanted.path)
+                and _held(breaker, user, now, wanted)
+                and satisfies(now.mark.detail, wanted.mark.detail) is False
             ]
     for (kind, name), gone in breaker.lost.items():
         if kind == "package" and not _still_wanted(breaker, name):
@@ -54,6 +62,36 @@ def packages(breaker: Delta, user: Delta) -> list[Alarm]:
                 for alarm in _removed(breaker, user, old, name)
             ]
     return found
+
+
+def _may_govern(lock: str, wanted: str) -> bool:
+    """Whether a lock file may be the one of a want: one of its own, or of a manifest in its folder or below it."""
+    if wanted.rpartition("/")[2] in _LOCKS:
+        return lock == wanted
+    return not folder(lock) or wanted.startswith(f"{folder(lock)}/")
+
+
+def _held(breaker: Delta, user: Delta, now: At, wanted: At) -> bool:
+    """Whether the user's own lock file had what its manifest wants: if not, another place gives it, like a package of the project's own."""
+    if now.path == wanted.path:
+        return True
+    mine, theirs = user.side.get(now.path), breaker.side.get(now.path)
+    lock = mine.side if mine is not None else theirs.base if theirs is not None else None
+    return lock is not None and any(
+        satisfies(each.detail, wanted.mark.detail) is not False
+        for each in lock.marks
+        if (each.kind, each.name, each.scope) == ("package", now.mark.name, "locked")
+    )
+
+
+def _governs(tree: Tree, lock: str, wanted: str) -> bool:
+    """Whether no other lock file is nearer to a manifest."""
+    place = folder(wanted)
+    while lock != wanted and place != folder(lock):
+        if any(tree.has(f"{place}/{name}") for name in _LOCKS):
+            return False
+        place = folder(place)
+    return True
 
 
 def version(text: str) -> Version | None:
@@ -126,7 +164,12 @@ def _locked(breaker: Delta, user: Delta, now: At, wanted: At) -> Alarm:
             == ("package", name, "uses", wanted.mark.scope, wanted.mark.detail)
             for each in again.marks
         )
-        return asked and bool(locked) and all(satisfies(each, wanted.mark.detail) is False for each in locked)
+        return (
+            asked
+            and bool(locked)
+            and _governs(tree, now.path, wanted.path)
+            and all(satisfies(each, wanted.mark.detail) is False for each in locked)
+        )
 
     return Alarm(
         rule="lockfile",
@@ -155,9 +198,10 @@ def _modules_of(package: str) -> set[str]:
 
 def _removed(breaker: Delta, user: Delta, old: At, name: str) -> list[Alarm]:
     script = old.path.endswith("package.json")
+    below = old.path.removesuffix("package.json") if script else ""
     found: dict[str, Alarm] = {}
     for each in user.side.files:
-        if each.side is None or each.path in found:
+        if each.side is None or each.path in found or not each.path.startswith(below):
             continue
         if each.side.language not in ({"typescript", "javascript"} if script else {"python"}):
             continue
@@ -177,6 +221,13 @@ def _first(module: str, *, script: bool) -> str:
     return "/".join(parts[:2]) if module.startswith("@") else parts[0]
 
 
+def _manifests(path: str) -> list[str]:
+    """Where a script may have its packages from: its folder and those above it."""
+    found = ["package.json"]
+    parts = path.split("/")[:-1]
+    return found + ["/".join((*parts[: count + 1], "package.json")) for count in range(len(parts))]
+
+
 def _import_alarm(breaker: Delta, user: Delta, old: At, where: tuple[str, int, str], *, script: bool) -> Alarm:
     path, line, first = where
     name = old.mark.name
@@ -187,7 +238,7 @@ def _import_alarm(breaker: Delta, user: Delta, old: At, where: tuple[str, int, s
             return False
         named = any(
             each.kind == "package" and each.name == name and each.scope == "wanted"
-            for place in (old.path, "pyproject.toml", "requirements.txt", "package.json")
+            for place in (old.path, "pyproject.toml", "requirements.txt", *_manifests(path))
             if (known := tree(place)) is not None
             for each in known.marks
         )

@@ -6,6 +6,8 @@ import builtins
 import re
 from collections.abc import Sequence
 
+from interlock.core.merge.meet_written import is_written, unwrapped, written_refuses
+
 _NUMBERS = frozenset({"int", "float", "complex", "bool", "Decimal"})
 _LISTS = frozenset({"list", "List", "Sequence", "MutableSequence"})
 _MAPS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "Counter"})
@@ -15,6 +17,7 @@ _SETS = frozenset({"set", "Set", "frozenset", "FrozenSet"})
 _TUPLES = frozenset({"tuple", "Tuple"})
 _ENTERED = frozenset({"AbstractContextManager", "ContextManager"})
 _ENTERED_LATER = frozenset({"AbstractAsyncContextManager", "AsyncContextManager"})
+_BOXED = frozenset({"BigDecimal", "BigInteger", "Optional", "OptionalInt", "OptionalLong", "OptionalDouble"})
 _NOTHING = frozenset({"None", "NoReturn", "void"})
 
 
@@ -35,6 +38,7 @@ def kind_of(result: str) -> str:
         (_NOTHING, "nothing"),
         (_ENTERED, "entered"),
         (_ENTERED_LATER, "entered later"),
+        (_BOXED, "boxed"),
         (frozenset({"str", "bytes", "string"}), "text"),
     ):
         if head in names:
@@ -67,15 +71,18 @@ def arity(result: str) -> int | None:
 _CONTEXTS = frozenset({"entered", "entered later"})
 _VALUES = frozenset({"number", "nothing", "set", "list", "tuple", "text", "map", "stream"})
 _REFUSED: dict[str, frozenset[str]] = {
-    "arith": frozenset({"tuple", "list", "map", "set", "nothing", "later", "stream"}) | _CONTEXTS,
+    "arith": frozenset({"boxed", "tuple", "list", "map", "set", "nothing", "later", "stream"}) | _CONTEXTS,
     "iterate": frozenset({"number", "nothing", "later"}) | _CONTEXTS,
     "index": frozenset({"number", "nothing", "later", "set", "stream"}) | _CONTEXTS,
     "key": frozenset({"number", "nothing", "later", "set", "stream", "list", "tuple", "text"}) | _CONTEXTS,
+    "sized": frozenset({"number", "nothing", "later", "stream"}) | _CONTEXTS,
     "call": frozenset({"number", "nothing", "later", "set", "stream", "list", "tuple", "text", "map"}),
     "await": frozenset({"number", "nothing", "set", "list", "tuple", "text", "map"}) | _CONTEXTS,
+    "kept": frozenset({"later"}),
     "with": _VALUES | {"later", "entered later"},
     "async with": _VALUES | {"later", "entered"},
 }
+
 _TYPES: dict[str, type] = {"tuple": tuple, "list": list, "map": dict, "set": set, "nothing": type(None), "text": str}
 
 
@@ -83,12 +90,18 @@ def unsuited(old: str, new: str, then: Sequence[str]) -> str:
     """What is done with the value that the new type does not bear and the old one may; nothing where all goes or is not known."""
     for each in then:
         what, _, detail = each.partition(":")
-        if _refuses(what, detail, new) and not _refuses(what, detail, old):
+        if (_refuses(what, detail, new) or unwrapped(old, new, each)) and not _refuses(what, detail, old):
             return each
     return ""
 
 
-def _refuses(what: str, detail: str, result: str) -> bool:
+def _refuses(what: str, detail: str, result: str) -> bool:  # noqa: PLR0911 -- one answer a line
+    if is_written(what, result):
+        return written_refuses(what, detail, result)
+    if what == "deref":
+        return bool(re.search(r"\|\s*(?:undefined|null)\b|\b(?:undefined|null)\s*\|", _outside(result)))
+    if what in {"truth", "nil"}:
+        return _cannot_be(what, detail, result)
     kind = kind_of(result)
     if not kind:
         return False
@@ -108,12 +121,42 @@ def _number_lacks(kind: str, name: str) -> bool:
     return kind == "number" and not any(hasattr(each, name) for each in (int, float, complex))
 
 
+def _cannot_be(what: str, place: str, result: str) -> bool:
+    """Whether one of several values of Go is surely no truth, or surely never nil."""
+    parts = _parts(result)
+    if not place.isdigit() or int(place) >= len(parts):
+        return False
+    part = parts[int(place)]
+    if what == "truth":
+        return part == "error" or part[:1] in {"*", "["} or part in _GO_PLAIN
+    return part == "bool" or part in _GO_PLAIN
+
+
+_GO_PLAIN = frozenset(
+    {"int", "int32", "int64", "uint", "uint32", "uint64", "float32", "float64", "string", "byte", "rune"}
+)
+
+
+def _parts(result: str) -> list[str]:
+    inside = re.fullmatch(r"tuple\[(.*)\]", result, re.DOTALL)
+    parts, depth = [""], 0
+    for char in inside[1] if inside is not None else "":
+        depth += (char in "[({") - (char in "])}")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [each.strip() for each in parts]
+
+
 _SAID = {
     "arith": "calculates with it",
     "iterate": "goes through it",
     "index": "takes an item of it",
     "await": "awaits it",
+    "sized": "asks how many it has",
     "call": "calls it",
+    "kept": "keeps it without awaiting it",
     "with": "enters it by with",
     "async with": "enters it by async with",
 }
@@ -124,10 +167,14 @@ def said(then: str) -> str:
     what, _, detail = then.partition(":")
     if what == "key":
         return f"takes the key {detail} of it"
-    if what == "attr":
+    if what == "deref":
+        return "takes a part of it at once"
+    if what in {"attr", "member", "awaited"}:
         return f"takes {detail} of it"
     if what == "unpack":
         return f"unpacks it into {detail}"
+    if what in {"truth", "nil"}:
+        return "asks whether one of its values is true" if what == "truth" else "compares one of its values with nil"
     return _SAID.get(what, "uses it")
 
 

@@ -12,7 +12,7 @@ from interlock.core.merge.meet_calls import misfit
 from interlock.core.merge.meet_delta import Altered, Delta, NewUse
 from interlock.core.merge.meet_meaning import meanings, same_uses
 from interlock.core.merge.meet_members import Where, member, of_instance, type_at
-from interlock.core.merge.meet_modules import family
+from interlock.core.merge.meet_modules import family, folder_of
 from interlock.core.merge.meet_results import covers, said, unsuited
 from interlock.core.merge.meet_sides import Alarm, Tree
 
@@ -25,6 +25,9 @@ def types(breaker: Delta, user: Delta) -> list[Alarm]:
             for new in user.uses[name]:
                 if family(new.facts) == family(altered.facts):
                     found += _of_use(breaker, user, altered, new)
+    found += [
+        alarm for altered, new in _behind_an_index(breaker, user) for alarm in _of_use(breaker, user, altered, new)
+    ]
     for news in breaker.altered.values():
         for altered in news:
             found += _overriding(breaker, user, altered)
@@ -33,6 +36,29 @@ def types(breaker: Delta, user: Delta) -> list[Alarm]:
     for path, duty in _new_duties(breaker):
         found += _duties(breaker, user, path, duty)
     return found
+
+
+def _behind_an_index(breaker: Delta, user: Delta) -> list[tuple[Altered, NewUse]]:
+    """Calls of what a folder of scripts gives on, perhaps by another name; the merged tree tells whether it does."""
+    top = [
+        each
+        for news in breaker.altered.values()
+        for each in news
+        if family(each.facts) == "script" and not each.new.owner
+    ]
+    places = {each.path.rpartition("/")[0] for each in top}
+    calls = [
+        (place, new)
+        for news in (user.uses.values() if top else ())
+        for new in news
+        if new.use.call and not new.use.of and (place := folder_of(new.path, new.use.source)) in places
+    ]
+    return [
+        (altered, new)
+        for altered in top
+        for place, new in calls
+        if place == altered.path.rpartition("/")[0] and new.use.name != altered.new.name
+    ]
 
 
 def _new_duties(breaker: Delta) -> list[tuple[str, Symbol]]:

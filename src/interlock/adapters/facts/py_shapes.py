@@ -1,0 +1,50 @@
+"""Words for what of a Python definition others notice beside its call: a property, what stands for a parameter, a frozen class."""
+
+from __future__ import annotations
+
+import ast
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "hybrid_property", "classproperty"})
+RECORDS = frozenset({"dataclass", "define", "frozen", "mutable", "attrs"})
+
+
+def last_name(node: ast.expr | None) -> str:
+    """The last name of a dotted expression or of what is called; nothing for anything else."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    if isinstance(node, ast.Subscript):
+        return last_name(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def shape_of(node: Function, decorators: list[str]) -> str:
+    """Whether it is read as a value, or else what stands for parameters that are not given: ``rate=0.19``."""
+    if PROPERTIES & set(decorators):
+        return "property"
+    positional = [*node.args.posonlyargs, *node.args.args]
+    after = positional[len(positional) - len(node.args.defaults) :]
+    pairs = [
+        *zip(after, node.args.defaults, strict=True),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ]
+    return " ".join(
+        f"{arg.arg}={default.value!r}".replace(" ", "_")
+        for arg, default in pairs
+        if isinstance(default, ast.Constant) and default.value is not None
+    )
+
+
+def is_frozen(node: ast.ClassDef) -> bool:
+    """Whether what is made of a class cannot be assigned to."""
+    for each in node.decorator_list:
+        if last_name(each) == "frozen":
+            return True
+        if isinstance(each, ast.Call) and last_name(each) in RECORDS:
+            return any(
+                word.arg == "frozen" and isinstance(word.value, ast.Constant) and word.value.value is True
+                for word in each.keywords
+            )
+    return any(last_name(each) == "NamedTuple" for each in node.bases)

@@ -1,0 +1,101 @@
+"""Pairs of changes as large as real ones, written before the rules that judge them: which are found, and that no sound one is blamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cases.semantic_world import Case, Meeting, cases, edited_cases
+from tests.needs import FULL
+
+FILES = ("unseen_typescript", "unseen_javascript", "unseen_go", "unseen_java", "unseen_mixed", "unseen_second")
+ALL = [*cases(*FILES), *edited_cases("unseen_third")]
+LEFT_TO_THE_TRAIN = {
+    "HJ08_route_renamed_new_client": "a table of routes that is the project's own, and a caller that is handed in",
+    "HX10_maven_dependency_removed": "a package that is taken out may still come by way of another one",
+    "HT102_user_field_removed_in_generic": "the parameter of a function that a list calls has its type from the list",
+    "HT105_string_argument_becomes_object": "what is given is a name, whose type only a checker follows",
+    "HJ103_json_key_read_by_require": "a key two steps into a file of data",
+    "TT04_repo_get_may_be_missing": "whether the parameter that gets the value bears its absence only a checker follows",
+    "TT08_event_payload_field_renamed": "the parameter of a function that a bus calls has its type from the event's name",
+    "TT13_result_discriminant_changed": "the parameter of a function that a list calls has its type from the list",
+    "JT03_fixture_returns_store_alone": "what comes from another function instead of an object may have the same keys",
+    "JT08_data_file_key_renamed": "a key of every value in a file of data, past Object.values",
+    "AT03_functional_interface_two_arguments": "a function that is handed to a builder within a class of another file",
+    "PT01_factory_fixture_returns_pair": "the result of a function that a fixture makes",
+    "PT05_signal_payload_keyword_renamed": "who is called with the keywords is known when it runs",
+    "PT10_keyword_only_error_argument": "the type of a caught error is asserted and not declared",
+    "UT04_generic_constraint_tightened": "whether a type has all that a bound of a parameter wants, only a checker tells",
+}
+"""What no reading of files can tell, each with the reason."""
+COMPILERS = ("tsc", "go", "javac")
+"""What is dear, and not on every machine: run with INTERLOCK_TESTS=full alone."""
+
+
+def tool_of(case: Case) -> str:
+    """The program that the proof of a pair needs beside a shell; empty where that is Python."""
+    return next((tool for tool in (*COMPILERS, "node") if f"{tool} " in f"{case['run']} "), "")
+
+
+PROVED = [case for case in ALL if FULL or tool_of(case) not in COMPILERS]
+"""A missing program is a skip with its reason, and a failure in CI, which asks for none of the compilers."""
+
+
+def ids(case: Case) -> str:
+    return str(case["name"])
+
+
+@pytest.fixture(scope="module")
+def meeting(tmp_path_factory: pytest.TempPathFactory) -> Meeting:
+    return Meeting.made(tmp_path_factory.mktemp("unseen"), ALL)
+
+
+def test_three_of_five_break() -> None:
+    share = sum(case["breaks"] for case in ALL) / len(ALL)
+    assert len(ALL) >= 150
+    assert 0.55 <= share <= 0.65
+
+
+@pytest.mark.parametrize("case", ALL, ids=ids)
+def test_a_pair_is_found_if_and_only_if_it_breaks(meeting: Meeting, case: Case) -> None:
+    found = meeting.found(case["name"])
+    if case["name"] in LEFT_TO_THE_TRAIN:
+        assert not found, "It is found now: take it off the list."
+        return
+    assert bool(found) == case["breaks"], [pair.why for pair in found]
+    assert all(pair.line for pair in found)
+
+
+PASSED: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+"""Commands and trees: pairs share worlds, and a tree that passed is not run again."""
+
+
+def without(tool: str) -> bool:
+    """Whether a program is missing on a machine where that is no fault."""
+    return bool(tool) and shutil.which(tool) is None and os.environ.get("CI") != "true"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", PROVED, ids=ids)
+def test_the_merge_fails_when_it_is_run_and_neither_the_base_nor_a_side_does(
+    meeting: Meeting, case: Case, tmp_path: Path
+) -> None:
+    if without(tool_of(case)):
+        pytest.skip(f"no {tool_of(case)} here: this one stands by the rule of the language")
+    command = case["run"].replace("python ", f"{sys.executable} ")
+    for which in ("base", "a", "b", "both"):
+        revision = meeting.merged(case["name"]) if which == "both" else f"{case['name']}/{which}"
+        key = (command, tuple(sorted(meeting.tree(revision).items())))
+        if key in PASSED:
+            assert not (which == "both" and case["breaks"])
+            continue
+        folder = meeting.write(revision, tmp_path / which)
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "GOFLAGS": "-mod=mod"}
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, check=False)
+        assert (done.returncode != 0) == (which == "both" and case["breaks"]), (which, done.stdout, done.stderr)
+        if done.returncode == 0:
+            PASSED.add(key)
