@@ -18,7 +18,7 @@ from interlock.adapters.git.levels import LevelWorkspaces
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.sealed import changes, idle, view
 from interlock.adapters.git.sealed.layout import Layout, Task
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 FILES, ROUNDS, GOAL = 20_000, 15, 0.005
 

@@ -21,8 +21,7 @@ from bench._measure import Report, median
 
 from interlock.adapters.git.matrix import melting_pot
 from interlock.adapters.git.matrix_known import Known
-from interlock.adapters.git.reader import Reader
-from interlock.adapters.git.repo import open_reader
+from interlock.adapters.git.reader import Reader, open_reader
 from interlock.app.conflicts import Asked, Open, predict
 from interlock.app.scope import Against
 from interlock.core.merge.conflicts import Prediction

@@ -15,7 +15,7 @@ from bench._measure import Report, side_by_side
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 SIZES = ((1_000, 9), (20_000, 5))
 GOAL = 1.3

@@ -15,7 +15,7 @@ from bench._measure import Report, median, seconds
 from interlock.adapters.databases.postgres import PostgresDatabases
 from interlock.adapters.databases.postgres_server import PostgresServers
 from interlock.core.contract.around import Database
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 from interlock.testing.postgres import PostgresServer
 
 ROUNDS = 20

@@ -19,7 +19,7 @@ from bench._measure import Report, median, percentile, side_by_side
 from interlock.host import namespace, procfs
 from interlock.host.attempts import HostRuns
 from interlock.host.processes import run
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 ENV = {"PATH": os.environ["PATH"]}
 CANCEL_GOAL = 2.0

@@ -23,7 +23,7 @@ from interlock.adapters.git.sealed.layout import Layout
 from interlock.core.sandbox import Layers, Sandbox
 from interlock.host.sandbox.command import walls
 from interlock.host.sandbox.identity import default_user, own
-from interlock.ports import Place, Room
+from interlock.ports.isolation import Place, Room
 
 SIZES = ((1_000, 20, 5), (20_000, 20, 3), (100_000, 20, 1))
 """Files, rounds, and rounds of the slow ``git worktree add``."""

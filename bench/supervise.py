@@ -25,7 +25,7 @@ from interlock.host.attempts import HostRuns
 from interlock.host.folder import Folder
 from interlock.host.sandbox import identity
 from interlock.host.sandbox.probe import probe
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 AGENTS = 20
 SECONDS = 15.0

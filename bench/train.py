@@ -6,6 +6,7 @@ had, since this disk may be slow at creating files; a red pair and a red single 
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -61,27 +62,46 @@ def check_runs(world: World) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def in_process(world: World) -> float:
-    """The train alone: imports and the engine's start are not counted."""
-    code = (
-        "import time; from interlock.wiring import open_engine, open_ports; from interlock.app.supervise import supervise\n"
-        "ports = open_ports(); ports.repo.refresh(); engine = open_engine(ports); began = time.perf_counter()\n"
-        "supervise(ports, engine); print(time.perf_counter() - began); engine.close()"
-    )
+TRAIN = """
+import json, resource, sys, time
+from interlock.app.supervise import supervise
+from interlock.wiring import open_engine, open_ports
+
+def cpu():
+    both = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+ports = open_ports()
+ports.repo.refresh()
+engine = open_engine(ports)
+started = []
+sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.Popen" else None)
+spent, began = cpu(), time.perf_counter()
+supervise(ports, engine)
+print(json.dumps([time.perf_counter() - began, cpu() - spent, len(started)]))
+engine.close()
+"""
+
+
+def in_process(world: World) -> tuple[float, float, int]:
+    """The train alone, without imports and the engine's start: its wall, its CPU time with all children, and how many it started."""
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=world.repo, env=world.env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", TRAIN], cwd=world.repo, env=world.env, capture_output=True, text=True, check=True
     )
-    return float(done.stdout.split()[-1])
+    wall, spent, started = json.loads(done.stdout.splitlines()[-1])
+    return wall, spent, started
 
 
 def independent(folder: Path, report: Report) -> None:
-    ours, whole, floor = [], [], []
+    ours, spent, whole, floor = [], [], [], []
     for number in range(ROUNDS):
         world = prepare(folder / f"in{number}", {})
         floor.append(seconds(lambda world=world: subprocess.run(["./check.sh"], cwd=world.repo, check=True)))  # type: ignore[misc]
         release(world)
         before = check_runs(world)
-        ours.append(in_process(world))
+        wall, used, started = in_process(world)
+        ours.append(wall)
+        spent.append(used)
         assert check_runs(world) == before + 1
         assert set(SLUGS) == {row["slug"] for row in world.ask("train", "show")["landed"]}
         world = prepare(folder / f"cli{number}", {})
@@ -91,6 +111,8 @@ def independent(folder: Path, report: Report) -> None:
     report.times("five branches, in process", ours, floor=floor)
     ratio = round(median(ours) / median(floor), 2)
     report.figure("five branches against one test run", ratio, "x", goal="<= 1.25 x", met=ratio <= 1.25)
+    report.times("five branches, CPU of it, the check's too", spent)
+    report.figure("five branches, processes started", started, "processes")
     report.times("five branches, whole command", whole, floor=floor)
 
 
@@ -104,7 +126,7 @@ def slots(folder: Path, report: Report) -> None:
             world = prepare(folder / f"slots{many}-{number}", red, "test -d src", f", slots: {many}")
             release(world)
             before = check_runs(world)
-            took.append(in_process(world))
+            took.append(in_process(world)[0])
             runs[many].append(check_runs(world) - before)
             assert set(SLUGS) - {"a"} == {row["slug"] for row in world.ask("train", "show")["landed"]}
     for many, took in walls.items():

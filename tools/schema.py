@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from interlock.core.contract.card import Card
 from interlock.core.contract.policy import Policy
 from interlock.core.job.events import Event
+from interlock.core.job.kinds import KINDS
 from interlock.core.job.statement import TEST_RESULT, TYPE, VERSION
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "schema"
@@ -93,6 +94,8 @@ def policy_schema() -> Schema:
         "additionalProperties": port,
     }
     properties["targets"] = {"type": "object", "additionalProperties": _TARGET}
+    keys: Schema = {"type": "array", "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"}, "minItems": 1}
+    parts["EvidenceRules"]["properties"]["keys"] = keys
     return schema
 
 
@@ -165,9 +168,36 @@ def _agents(properties: dict[str, Any], parts: dict[str, Any]) -> None:
         route[one] = route[many] = words
 
 
+_SHAPES: Final[Mapping[str, Schema]] = {
+    "text": {"type": "string"},
+    "number": {"type": "integer"},
+    "flag": {"type": "boolean"},
+    "list": {"type": "array"},
+    "mapping": {"type": "object"},
+    "text or null": {"type": ["string", "null"]},
+}
+
+
 def event_schema() -> Schema:
-    """One event of the history, as ``show --json`` gives it."""
-    return {"$schema": DIALECT, **_tidy(TypeAdapter(Event).json_schema()), "title": "Event"}
+    """One event of the history, as ``show --json`` gives it: its kind is one of all, and says what its data holds at least."""
+    shape = _tidy(TypeAdapter(Event).json_schema())
+    shape["properties"]["kind"] = {"enum": sorted(KINDS)}
+    shape["allOf"] = [
+        {
+            "if": {"properties": {"kind": {"const": kind}}},
+            "then": {
+                "properties": {
+                    "data": {
+                        "properties": {key: _SHAPES[what] for key, what in keys.items()},
+                        "required": list(keys),
+                    }
+                }
+            },
+        }
+        for kind, keys in sorted(KINDS.items())
+        if keys
+    ]
+    return {"$schema": DIALECT, **shape, "title": "Event"}
 
 
 _TEXT: Final[Schema] = {"type": "string"}

@@ -10,22 +10,28 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlock.core.agent.usage import Price
-from interlock.core.contract.card import Level
 from interlock.core.contract.levels import LEVELS
-from interlock.core.contract.policy import Policy
-from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
-from interlock.ports import ContractFiles, FactsReader, Ports, Reader, Repo, Room, Signer
+from interlock.core.problems import BrokenRules, InterlockError, Misuse, Refusal, Refused
+from interlock.ports.bundle import Ports
 
 if TYPE_CHECKING:
     from interlock.adapters.git.levels import LevelWorkspaces
     from interlock.adapters.git.repo import GitRepo
     from interlock.app.doctor import Attack, Report
-    from interlock.ports import Engine
+    from interlock.core.agent.usage import Price
+    from interlock.core.contract.card import Level
+    from interlock.core.contract.policy import Policy
+    from interlock.ports.bundle import Engine
+    from interlock.ports.contract import ContractFiles
+    from interlock.ports.history import Signer
+    from interlock.ports.isolation import Room
+    from interlock.ports.meeting import FactsReader
+    from interlock.ports.repository import Reader, Repo
 
 POLICY_FILE = "interlock.yaml"
 
 _INSTALL_SECONDS = 1800.0
+_INSTALL_LINES = 1000  # npm tells its error first, and then two hundred lines of usage
 
 
 class SystemClock:
@@ -74,6 +80,17 @@ def open_repo(path: Path | None = None) -> Repo:
     return GitRepo.open(path or Path.cwd())
 
 
+def found_in_tasks() -> Callable[[str], bool]:
+    """Tells whether a sealed task, which sees less of this machine than we do, finds a program on its PATH."""
+    from shutil import which
+
+    from interlock.host.environment import visible
+    from interlock.host.sandbox.toolchains import tools
+
+    path = ":".join(visible(os.environ.get("PATH", ""), tools()))
+    return lambda program: which(program, path=path) is not None
+
+
 def facts_reader(folder: Path | None = None) -> FactsReader:
     """What reads facts of files; ``folder`` is where they are kept (None: not beyond this process)."""
     from interlock.adapters.facts import FactReaders
@@ -83,7 +100,7 @@ def facts_reader(folder: Path | None = None) -> FactsReader:
 
 def open_reader(path: Path | None = None) -> Reader:
     """The repository around a folder, only read: any ref of it, no set-up, no network.  Raises Misuse."""
-    from interlock.adapters.git.repo import open_reader as open_at
+    from interlock.adapters.git.reader import open_reader as open_at
 
     return open_at(path or Path.cwd())
 
@@ -128,7 +145,7 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     folder = repo.common_dir / "interlock"
     url = store_url(repo)
     workspaces = _workspaces(repo)
-    signer = KeySigner(keys_folder())
+    signer = KeySigner(keys_folder(), listed=partial(_listed_keys, repo))
 
     return Ports(
         repo=repo,
@@ -163,6 +180,17 @@ def _own_prices(repo: GitRepo) -> Mapping[str, Price]:
     return {each.model: each.price for each in policy.prices}
 
 
+def _listed_keys(repo: GitRepo) -> tuple[str, ...]:
+    """The keys that may sign evidence, by the default branch as last fetched.  Raises BrokenRules, UnknownBase."""
+    data = repo.read(repo.last_base().oid, POLICY_FILE) or b""
+    if b"evidence" not in data and b"\\" not in data:  # most policies name no key, and reading one takes a while
+        return ()
+    policy, problems = contract_files().policy(data, POLICY_FILE)
+    if problems:
+        raise BrokenRules(problems)
+    return policy.evidence.keys
+
+
 def _workspaces(repo: GitRepo) -> LevelWorkspaces:
     """Trees at every level, which ask for the policy of a commit and have dependencies installed behind walls."""
     from interlock.adapters.commands import HostCommands
@@ -174,9 +202,12 @@ def _workspaces(repo: GitRepo) -> LevelWorkspaces:
         return contract_files().policy(data or b"", POLICY_FILE)[0]
 
     def install(room: Room, command: str, log: Path) -> None:
+        from interlock.host.text import last_lines, telling_lines
+
         done = HostCommands().run(command, room, {}, log, seconds=_INSTALL_SECONDS)
         if done.code != 0:
-            last = "\n".join(done.tail.strip().splitlines()[-8:])
+            told = telling_lines(last_lines(log, _INSTALL_LINES)).splitlines()
+            last = "\n".join((*told, *(line for line in done.tail.splitlines()[-1:] if line not in told)))
             raise Refused(
                 Refusal(
                     rule="sandbox",
@@ -208,11 +239,18 @@ def open_engine(ports: Ports) -> Engine:
     """The durable engine over the store's database."""
     from threading import Thread
 
-    from interlock.adapters.signing import preload
     from interlock.engine.start import DbosEngine
 
-    Thread(target=preload, name="load what signs", daemon=True).start()
+    Thread(target=_preload, name="load what runs need", daemon=True).start()
     return DbosEngine(ports, store_url(ports.repo), ports.repo.common_dir / "interlock")
+
+
+def _preload() -> None:
+    """Load what signs and what reads reports, which takes a while, before it is waited for."""
+    from interlock.adapters.checks import showing  # noqa: F401
+    from interlock.adapters.signing import preload
+
+    preload()
 
 
 def examine(path: Path | None = None) -> Report:

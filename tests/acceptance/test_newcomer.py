@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -115,3 +116,95 @@ def test_the_default_owner_of_a_card_signs_off_without_naming_himself(tmp_path: 
     world.cli("dispatch", "mine")
     world.cli("run")
     assert "may land" in world.cli("sign-off").stdout
+
+
+LONG = "x" * 300
+NO_JOB = (
+    "There is no job of x.",
+    "There is no open job of x.",
+    "There is no snapshot of x.",
+    "x has no job.",
+    "x has no task of its own now.",
+)
+JOBS = ("show", "verify", "logs", "env", "stop", "resume", "restore", "resolve", "up", "down", "open", "audit", "clean")
+
+
+def test_no_verb_takes_a_path_or_nothing_for_a_slug_and_none_knows_a_job_that_is_not_there(tmp_path: Path) -> None:
+    world = World.make(tmp_path)
+    world.push()
+    for verb in JOBS:
+        for name, slug in (("", "SLUG"), ("tasks/x.yaml", "x"), (LONG, "SLUG")):
+            told = json.loads(world.cli(verb, name, "--json", code=2).stdout)
+            assert told["message"].endswith("is no slug of a card."), (verb, name)
+            assert told["hint"] == f"interlock {verb} {slug}"
+        told = json.loads(world.cli(verb, "x", "--json", code=2).stdout)
+        assert told["message"] in NO_JOB, (verb, told)
+
+
+@pytest.mark.parametrize("name", ["", "../x", LONG, "é" * 200])
+def test_a_card_of_no_name_is_no_fault_of_ours(tmp_path: Path, name: str) -> None:
+    world = World.make(tmp_path)
+    world.card("plan", checks=("pytest -q",), extra=f"accepted_plan: {LONG}.md\n")
+    for where in ((), ("--here",)):
+        world.push()
+        told = json.loads(world.cli("card", "check", name, *where, "--json", code=1).stdout)
+        assert [each["kind"] for each in told["problems"]] == ["slug"]
+        assert "is no slug." in told["problems"][0]["what"]
+        assert len(told["problems"][0]["what"]) < 200
+        plan = json.loads(world.cli("card", "check", "plan", *where, "--json", code=1).stdout)
+        assert [each["kind"] for each in plan["problems"]] == ["plan"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("caps", "set", "bug-fix", "3", "--reason", " "),
+        ("revert", "x", "--why", ""),
+        ("train", "hold", "x", "--reason", ""),
+        ("retry", "x", "--hypothesis", "\t"),
+        ("stop", "x", "--as", ""),
+        ("sign-off", "--as", " "),
+        ("card", "new", "x", "--class", ""),
+    ],
+)
+def test_what_goes_on_the_record_says_something(tmp_path: Path, words: tuple[str, ...]) -> None:
+    world = World.make(tmp_path)
+    told = json.loads(world.cli(*words, "--json", code=2).stdout)
+    option = next(word for word in words if word.startswith("--"))
+    assert told["message"] == f"{option} is blank."
+    assert not world.git("status", "--porcelain", "--", "tasks/x.yaml")
+
+
+def test_nothing_to_show_and_nothing_to_dispatch_are_said(tmp_path: Path) -> None:
+    world = World.make(tmp_path)
+    world.push()
+    assert world.cli("dispatch", "--ready").stdout.splitlines() == [
+        "No card is due: each has a job, has landed, or is left out.",
+        "next: interlock card new SLUG --class CLASS",
+    ]
+    assert world.ask("dispatch", "--ready") == {"results": []}
+    assert world.cli("train", "show").stdout.splitlines()[0] == "No change is in a train, and none has landed."
+
+
+@pytest.mark.parametrize("group", ["card", "caps", "policy", "train"])
+def test_the_help_of_a_group_tells_each_command_in_a_whole_sentence(tmp_path: Path, group: str) -> None:
+    told = World.make(tmp_path).cli(group, "--help").stdout
+    _, commands = told.split("Commands:\n")
+    sentences = re.split(r"\n  (?=\S)", commands.rstrip())
+    assert all(each.endswith(".") and not each.endswith("..") for each in sentences)
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_overlap_counts_branches_as_a_person_does(tmp_path: Path) -> None:
+    world = World.make(tmp_path)
+    world.push()
+    assert world.cli("overlap").stdout == "No branch is open, so no file is changed by two.\n"
+    for slug, told in (
+        ("a", "Only one branch is open, so no file is changed by two."),
+        ("b", "No file is changed by two of 2 branches."),
+    ):
+        world.git("switch", "-qc", f"agent/{slug}", "main")
+        world.write(f"{slug}.txt", slug)
+        world.git("add", "--all")
+        world.git("commit", "-qm", slug)
+        assert world.cli("overlap").stdout.splitlines()[-1] == told

@@ -11,7 +11,7 @@ import pytest
 
 from interlock.testing.world import World
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 CHECK = f"PYTHONPATH=. {sys.executable} -m pytest -q -p no:cacheprovider"
 PRICE = "def price(net):\n    return net\n"
@@ -49,9 +49,9 @@ PACK: dict[str, Any] = {
 }
 
 
-def world_of(root: Path, resolve: str) -> World:
+def world_of(root: Path, resolve: str, level: str = "worktree") -> World:
     """Tax has landed, and shipping waits, red together with it."""
-    world = World.make(root, policy=f"train: {{checks: ['{CHECK}'], sign_off: none}}\n")
+    world = World.make(root, policy=f"train: {{checks: ['{CHECK}'], sign_off: none}}\n", level=level)
     world.write("shop/__init__.py", "")
     world.write("shop/price.py", PRICE)
     world.write("tests/test_price.py", SUITE)
@@ -104,6 +104,11 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
         (mended(conflicts=[]), "lists no conflict"),
         (mended(test="tests/test_price.py::test_a_price_is_a_number"), "passes with"),
         (mended(test="tests/test_both.py::test_nothing"), "did not run on the combination"),
+        (
+            mended().replace("total(1000) == 1205", "total(1000) > 1000"),
+            "passes with shipping alone, so it does not show that the other one survives",
+        ),
+        (mended().replace("total(1000) == 1205", "total(1000) == 7"), "is failed on the combination"),
         (mended(plan_must_change="Totals cannot have tax."), "Totals cannot have tax."),
         (
             mended(
@@ -111,7 +116,7 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
             ),
             "does not stand",
         ),
-        (mended() + "\necho x > outside", "outside"),
+        (mended() + "\necho x > outside", "tax, with which it is brought together, owns"),
         (
             mended().replace(
                 "def test_both():\\n    assert total(1000) == 1205",
@@ -138,6 +143,8 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
         "empty-list",
         "proves-nothing",
         "no-such-test",
+        "proves-one-side",
+        "fails-on-both",
         "plan",
         "false-quote",
         "outside",
@@ -151,6 +158,23 @@ def test_a_resolution_that_does_not_hold_waits_for_a_person(tmp_path: Path, reso
     assert "shop/shipping.py" not in world.main_files()
     assert words in told
     assert world.ask("show", "shipping")["state"] == "waiting"
+
+
+def test_said_again_it_is_told_what_the_last_one_lacked_and_is_judged_beside_the_change_as_it_was(
+    tmp_path: Path,
+) -> None:
+    """The second run stands on the first one's work; the test is still run on the change alone, as it was before either."""
+    world = world_of(
+        tmp_path, f'if test "$INTERLOCK_ATTEMPT_NUMBER" = 2; then\n{mended(conflicts=[])}\nelse\n{mended()}\nfi'
+    )
+    world.cli("resolve", "shipping")
+    world.cli("run", code=None)
+    assert "lists no conflict" in json.dumps(world.ask("show", "shipping"))
+    world.cli("resolve", "shipping")
+    world.cli("run", code=None)
+    assert "shop/shipping.py" in world.main_files(), json.dumps(world.ask("show", "shipping"))
+    prompts = [path for path in (world.repo / ".git" / "interlock" / "jobs").rglob("prompt*") if path.is_file()]
+    assert any("The last resolution did not hold: It lists no conflict" in path.read_text() for path in prompts)
 
 
 def test_it_may_change_what_the_other_owns(tmp_path: Path) -> None:

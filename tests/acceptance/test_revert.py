@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def test_one_command_and_a_run_take_exactly_one_change_of_a_train_back(world: Wo
     assert "This reverts commit" in message
     assert "Interlock-Reverts: one@" in message
     world.cli("audit")
+    looked_at = {each["slug"] for each in world.ask("clean", "--landed", code=None)["results"]}
+    assert looked_at == {"one", "two", "revert-one"}, "what was taken back landed as well"
 
 
 def test_it_asks_for_the_test_that_was_missing_and_never_overwrites(world: World) -> None:
@@ -149,3 +152,65 @@ def test_a_revert_that_its_cap_refuses_leaves_nothing_on_the_remote(world: World
     push(world)
     world.cli("revert", "one", "--why", "x", code=1)
     assert "agent/revert-one" not in world.git("branch", "--list", "agent/*", at=world.remote)
+
+
+@pytest.mark.parametrize("style", ["squash", "rebase"])
+def test_whichever_way_it_landed_it_is_taken_back_whole_and_restored_whole(tmp_path: Path, style: str) -> None:
+    """Of work that an agent made in several commits no part stays behind."""
+    world = World.make(tmp_path, policy=f"train: {{checks: ['true'], sign_off: none, style: {style}}}\n")
+    world.write("list", "1\n2\n3\n")
+    commit = "git add -A; git -c user.name=q -c user.email=q@x commit -qm step"
+    world.card("a", owns='["list", "a/**"]', command=f"mkdir a; echo 1 > a/x; {commit}; sed -i s/2/two/ list; {commit}")
+    world.card("b", command="mkdir b; echo x > b/x")
+    world.push()
+    world.cli("dispatch", "a", "b")
+    world.cli("run")
+    assert "two" in world.git("show", "HEAD:list", at=world.remote)
+    world.cli("revert", "a", "--why", "x")
+    world.cli("run")
+    assert "a/x" not in world.main_files()
+    assert "1\n2\n3" == world.git("show", "HEAD:list", at=world.remote)
+    world.cli("revert", "revert-a", "--why", "It was right.")
+    world.cli("run")
+    assert {"a/x", "b/x"} <= world.main_files()
+    assert "1\ntwo\n3" == world.git("show", "HEAD:list", at=world.remote)
+
+
+def test_what_needs_it_and_has_landed_is_named_by_the_command_and_where_the_revert_is_red(tmp_path: Path) -> None:
+    world = World.make(tmp_path, policy="train: {checks: ['test ! -e b/x || test -e a/x'], sign_off: none}\n")
+    world.card("a", command="mkdir a; echo x > a/x")
+    world.card("b", needs='["a"]', command="mkdir b; echo x > b/x")
+    world.push()
+    for slug in "ab":
+        world.cli("dispatch", slug)
+        world.cli("run")
+    said = world.cli("revert", "a", "--why", "x").stdout
+    assert "b says that it depends on a; it has landed" in said
+    world.cli("run", code=None)
+    told = world.ask("show", "revert-a")
+    assert ("waiting", "check-failed") == (told["state"], told["waiting"]["rule"])
+    assert "interlock revert b --why" in told["waiting"]["ask"]
+    assert {"a/x", "b/x"} <= world.main_files()
+    world.cli("revert", "b", "--why", "x")
+    world.cli("run", code=None)
+    world.cli("decide", "revert-a", "--abandon", "--reason", "built on b")
+    world.cli("revert", "a", "--why", "x")
+    world.cli("run", code=None)
+    assert {"a/x", "b/x"}.isdisjoint(world.main_files()), world.cli("status", "--all").stdout
+
+
+def test_a_change_whose_card_is_gone_is_taken_back_all_the_same(world: World) -> None:
+    (world.repo / "tasks" / "one.yaml").unlink()
+    push(world)
+    world.cli("revert", "one", "--why", "x")
+    world.cli("run")
+    assert "one/code.py" not in world.main_files()
+
+
+def test_said_three_times_at_once_it_is_one_revert(world: World) -> None:
+    words = [sys.executable, "-m", "interlock", "revert", "one", "--why", "x", "--json"]
+    many = [subprocess.Popen(words, cwd=world.repo, env=world.env, stdout=subprocess.PIPE) for _ in range(3)]
+    jobs = {json.loads(each.communicate(timeout=200)[0])["job"] for each in many}
+    assert len(jobs) == 1
+    world.cli("run")
+    assert "one/code.py" not in world.main_files()

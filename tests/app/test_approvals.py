@@ -11,6 +11,7 @@ import pytest
 
 from interlock.app import approvals, decide
 from interlock.app.base import fresh_view
+from interlock.app.redacting import Redaction
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import State
 from interlock.core.problems import Misuse, Refused
@@ -131,7 +132,7 @@ def test_what_the_guards_refused_goes_on_the_record_once_without_secrets_and_app
     )
     spool.write(folder, 1, "note", "a remark", {})
     for _ in range(2):
-        assert approvals.record_refusals(ports, job, 1, ("s3cr3t-value",)) == ("deploy",)
+        assert approvals.record_refusals(ports, job, 1, Redaction(texts=("s3cr3t-value",))) == ("deploy",)
     notes = [dict(event.data) for event in ports.store.events(job.id) if "guard" in event.data]
     assert notes == [
         {"text": "rm -rf / was refused, token [redacted].", "guard": "guard"},

@@ -17,6 +17,8 @@ DETAILS: tuple[dict[str, object], ...] = (
     {"holders": ["deploy"]},
     {"options": ["it's fine", "drop; it", "--accept"], "question": "Which?"},
     {"paths": ["src/a b.py"]},
+    {"checks": [{"run": "make test"}]},
+    {"branch": "agent/a"},
     {"reached": {"scope": "attempt", "unit": "usd"}},
     {"reached": {"scope": "job", "unit": "tokens"}},
     {"reached": {"scope": "class", "unit": "usd"}},
@@ -37,6 +39,22 @@ def test_each_rule_has_answers_and_each_answer_is_a_command(rule: str) -> None:
             known = cli.get_command(None, verb)  # type: ignore[arg-type]
             assert known is not None, command
             known.make_context(verb, words)
+
+
+@pytest.mark.parametrize(
+    ("rule", "detail"),
+    [
+        *((rule, {"checks": [{"run": "make test"}]}) for rule in ("tests-failed", "no-tests", "flaky", "resolution")),
+        *((rule, {}) for rule in ("outside", "unknown-card", "not-ready", "class", "depends-on")),
+        ("head-moved", {"branch": "agent/a"}),
+    ],
+)
+def test_what_a_changed_card_settles_can_be_judged_again(rule: str, detail: dict[str, object]) -> None:
+    """What is said of these tells a person to mend the card and have it judged again: so the answer stands among them."""
+    commands = [each.command for each in options_of("a", rule, detail)]
+    assert "interlock decide a --again" in commands
+    assert commands[0] != "interlock decide a --accept"
+    assert "interlock decide a --again" not in [each.command for each in options_of("a", "agent-failed", {})]
 
 
 def test_what_an_agent_asks_is_not_answered_for_anybody() -> None:

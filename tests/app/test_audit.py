@@ -6,9 +6,11 @@ import json
 import shutil
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from sqlalchemy import delete
 from tests.integration.store import tamper
 
@@ -20,13 +22,16 @@ from interlock.app.decide import again
 from interlock.app.dispatch import dispatch
 from interlock.app.sign_off import sign_off
 from interlock.app.supervise import supervise
+from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence
-from interlock.core.problems import Misuse
-from interlock.ports import Ports
+from interlock.core.job.lifecycle import IllegalTransition
+from interlock.core.problems import Misuse, Refused
+from interlock.ports.bundle import Ports
 from interlock.testing.engine import DirectEngine
 from interlock.testing.world import World
 from interlock.wiring import open_ports, store_url
 
+ROOT = Path(__file__).resolve().parents[2]
 REPORT = "printf '<testsuite><testcase name=\"one\"/></testsuite>' > r.xml"
 
 
@@ -221,6 +226,18 @@ def test_a_checkpoint_that_is_gone_is_missing(ports: Ports, world: World) -> Non
     assert [(each.state, each.where) for each in audit(ports).findings] == [("missing", "checkpoint")]
 
 
+def test_every_event_is_of_a_kind_that_the_schema_has_with_the_data_that_it_says(ports: Ports) -> None:
+    events = [asdict(event) for event in ports.store.events()]
+    judge = Draft202012Validator(json.loads((ROOT / "schema/event.json").read_text()))
+    assert [(each["kind"], fault.message) for each in events for fault in judge.iter_errors(each)] == []
+    assert {"train.landed", "attempt.ended", "evidence.added"} <= {each["kind"] for each in events}
+    (landed,) = [each for each in events if each["kind"] == "train.landed"][:1]
+    assert not judge.is_valid(landed | {"data": {}})
+    assert not judge.is_valid(landed | {"kind": "train.gone"})
+    with pytest.raises(IllegalTransition, match=r"train\.gone is no kind of event"):
+        ports.store.record(NewEvent(subject="split-x", step="x", kind="train.gone"))
+
+
 # ---------------------------------------------------------------- the command, and one file elsewhere
 @pytest.mark.long
 def test_the_command_ends_with_0_only_when_all_holds(world: World, tmp_path: Path) -> None:
@@ -378,7 +395,9 @@ def evidence_row(number: int, url: str, **parts: object) -> None:
 
 
 @pytest.mark.long
-def test_a_train_whose_evidence_was_edited_is_not_pushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_train_whose_evidence_was_edited_is_neither_signed_off_nor_pushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World.make(tmp_path / "w", policy="train: {checks: ['true']}\n")
     for name, value in world.env.items():
         monkeypatch.setenv(name, value)
@@ -390,7 +409,9 @@ def test_a_train_whose_evidence_was_edited_is_not_pushed(tmp_path: Path, monkeyp
     train = opened.store.train()
     assert train is not None
     evidence_row(train.evidence, store_url(opened.repo), level="sealed")
-    sign_off(opened, "@ana")
+    with pytest.raises(Refused) as caught:
+        sign_off(opened, "@ana")
+    assert caught.value.refusal.rule == "evidence-edited"
     supervise(opened, DirectEngine(opened))
     job = opened.store.find("a")
     assert job is not None

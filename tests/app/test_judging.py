@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import threading
 from contextlib import contextmanager
@@ -13,7 +14,9 @@ from tests.needs import needs_sandbox
 from interlock.app.decide import accept, again
 from interlock.app.rooms import Furnished
 from interlock.app.running import Bench, key_of
+from interlock.app.status import status
 from interlock.app.suite import run_suite
+from interlock.app.train_show import trains_json
 from interlock.core.contract.card import Check
 from interlock.testing.world import World
 
@@ -65,6 +68,7 @@ def test_what_judges_is_let_go_by_a_person_for_exactly_these_files(world, town):
 RED = "def test_red():\n    assert 0\n"
 
 
+@pytest.mark.long
 def test_failures_of_the_base_are_named_and_let_go_one_by_one(world, town):
     world.write("a/test_old.py", RED)
     world.card("a", command="echo x > a/x; echo 'def test_new(): pass' > a/test_new.py", checks=(f"{PYTEST} a",))
@@ -161,3 +165,96 @@ def test_what_is_protected_is_found_so_behind_walls_as_well(tmp_path, monkeypatc
     there.run()
     found = evidence(there, "a")
     assert (found.level, found.grafted, found.verdicts[0].run.tail) == ("sealed", (CI,), "base")
+
+
+ADDS = {
+    "calc.py": "def add(a, b):\n    return a + b\n",
+    "tests/test_add.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
+    "pytest.ini": "[pytest]\npythonpath = .\n",
+}
+
+
+def test_product_code_that_asks_for_its_test_is_let_go_by_a_person_for_exactly_these_places(world, town):
+    for path, text in ADDS.items():
+        world.write(path, text)
+    asks = "import sys\n\nQUIET = 'pytest' in sys.modules\n"
+    world.card(
+        "a", owns='["quiet.py"]', command=f"printf '%s' {shlex.quote(asks)} > quiet.py", checks=(f"{PYTEST} tests",)
+    )
+    world.push()
+    town().dispatch("a")
+    town().run()
+    waiting = town().job("a").waiting
+    assert waiting.rule == "knows-tests"
+    assert "newly asks whether it is being tested: quiet.py:3: it asks for pytest in sys.modules." in waiting.what
+    assert waiting.ask.startswith("Have the question taken out by a retry, or accept exactly these places")
+    accept(town().ports, "a", "ana")
+    town().run()
+    assert str(town().job("a").state) == "landed"
+    assert evidence(town(), "a").waived == {"knows-tests": "ana"}
+
+
+def test_an_expected_value_that_changed_with_the_product_is_shown_to_the_owner_before_the_sign_off(
+    tmp_path, monkeypatch
+):
+    world = World.make(tmp_path / "w", policy="train: {checks: ['true'], sign_off: owner}\n")
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    for path, text in ADDS.items():
+        world.write(path, text)
+    change = "sed -i 's/a + b/a + b + 1/' calc.py; sed -i 's/== 4/== 5/' tests/test_add.py"
+    world.card("a", owns='["calc.py", "tests/**"]', command=change, checks=(f"{PYTEST} tests",))
+    world.push()
+    town = Town(world)
+    town.dispatch("a")
+    town.run()
+    note = "tests/test_add.py:4: test_add expects add(2, 2) == 5, the base add(2, 2) == 4."
+    (question,) = status(town.ports).asked
+    assert (question["kind"], question["tail"]) == ("sign-off", f"a: {note}")
+    assert "worth a look stands below" in question["what"]
+    assert [each["look_at"] for each in trains_json(town.ports)["members"]] == [[note]]
+
+
+def test_a_protected_path_is_given_by_no_card_and_by_the_policy_alone(tmp_path, monkeypatch):
+    def worked(root, policy):
+        world = World.make(root, policy=f"train: {{checks: ['true'], sign_off: none}}\n{policy}")
+        for name, value in world.env.items():
+            monkeypatch.setenv(name, value)
+        world.write("tests/conftest.py", "")
+        world.write("tests/test_a.py", "def test_a():\n    assert True is not False\n")
+        hook = "def pytest_collection_modifyitems(items):\n    items.reverse()\n"
+        command = f"printf '%s' {shlex.quote(hook)} > tests/conftest.py"
+        world.card("a", owns='["tests/conftest.py"]', command=command, checks=(f"{PYTEST} tests",))
+        world.push()
+        town = Town(world)
+        town.dispatch("a")
+        town.run()
+        return town
+
+    refused = worked(tmp_path / "one", "").job("a").waiting
+    assert refused.rule == "protected"
+    assert "The policy protects it by tests/conftest.py" in refused.what
+    assert "take its pattern out of protected_paths there" in refused.ask
+    assert refused.ask.endswith("No card gives it to the work, not by its exact path either.")
+    assert str(worked(tmp_path / "two", "protected_paths: []\n").job("a").state) == "landed", (
+        "Its exact path gives it then."
+    )
+
+
+def test_whoever_owns_the_card_that_is_taken_over_signs_off_and_nobody_else(tmp_path, monkeypatch):
+    world = World.make(tmp_path / "w", policy="train: {checks: ['true'], sign_off: owner}\n")
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    world.card("a", command="mkdir -p a; echo x > a/x", checks=("false",))
+    world.push()
+    town = Town(world)
+    town.dispatch("a")
+    town.run()
+    assert (town.rule("a"), town.job("a").owner) == ("check-failed", "@ana")
+    card = (world.repo / "tasks/a.yaml").read_text().replace("@ana", "@bob").replace("false", "true")
+    world.write("tasks/a.yaml", card)
+    world.push()
+    again(town.ports, "a", "ana")
+    town.run()
+    assert town.job("a").owner == "@bob"
+    assert [each["owner"] for each in status(town.ports).asked] == ["@bob"]

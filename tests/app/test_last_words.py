@@ -9,7 +9,7 @@ from interlock.app.last_words import last_words
 from interlock.app.show import show
 from interlock.core.agent.packs import Pack
 from interlock.core.job.events import NewEvent
-from interlock.ports import End
+from interlock.ports.processes import End
 
 GOLDEN = Path(__file__).parents[1] / "integration" / "agents" / "golden" / "codex" / "edit.jsonl"
 

@@ -17,7 +17,7 @@ from interlock.app.starting import launch_of
 from interlock.cli.cmd_show import command
 from interlock.core.problems import Refusal, Refused
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 TEXT = "credentials-of-a-subscription"
 CLIENT = """\

@@ -8,7 +8,7 @@ import pytest
 from tests.core.lives import admitted, event
 
 from interlock.app.phases import kept, tries
-from interlock.app.prompt import prompt_for, resumed_prompt
+from interlock.app.prompt import came_back, prompt_for, resumed_prompt
 from interlock.core.agent.packs import Pack
 from interlock.core.agent.rules import handed
 from interlock.core.contract.agents import PHASES, WRITING
@@ -53,6 +53,21 @@ def test_the_card_is_in_every_prompt_and_the_loop_in_that_of_the_work() -> None:
         assert ("Change no file in this phase" in text) == (phase not in WRITING)
         assert ("interlock-task pack -" in text) == (phase != "implement")
     assert "`verdict: accept`" in prompt_for(CARD, JOB, 1, phase="review-tests")
+
+
+def test_a_retry_is_told_why_the_work_came_back_and_an_answer_is_not() -> None:
+    clash = event(
+        "retry", "job.waits", rule="text-conflict", what="The change does not merge with the default branch: a.bin."
+    )
+    red = event("retry", "attempt.ended", rule="tests-failed", what="2 tests failed.")
+    again = event("retry", "job.retry", hypothesis="Smaller steps.")
+    told = came_back([clash, again])
+    assert "(text-conflict): The change does not merge with the default branch: a.bin." in told
+    assert "stands as on the default branch" in told
+    assert told in prompt_for(CARD, JOB, 2, back=told)
+    assert came_back([clash, again, red, again]).endswith("(tests-failed): 2 tests failed.")
+    assert came_back([clash, event("retry", "job.retry", hypothesis="x", answer="Three times.")]) == ""
+    assert came_back([clash]) == came_back([]) == ""
 
 
 def test_packs_and_rules_are_told_with_where_they_come_from() -> None:

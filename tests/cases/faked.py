@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.cases.disarmed import DISARMED
 from tests.cases.judged import WAYS
 from tests.cases.shapes import BASE, PYTEST, Shape
 from tests.cases.syntax_shapes import WEAKENED
@@ -447,4 +448,5 @@ FAKED = (
     ),
     *WAYS,
     *WEAKENED,
+    *DISARMED,
 )

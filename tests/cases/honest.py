@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tests.cases.disarmed import ALIKE
 from tests.cases.judged import STRAIGHT
 from tests.cases.shapes import BASE, PYTEST, Shape
 from tests.cases.syntax_shapes import KEPT
@@ -262,4 +263,5 @@ HONEST = (
     ),
     *STRAIGHT,
     *KEPT,
+    *ALIKE,
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import UNKNOWN, Usage
-from interlock.ports import End
+from interlock.ports.processes import End
 
 PRELUDE = """
 import json, os, signal, subprocess, sys, time

@@ -18,7 +18,8 @@ from tests.integration.watching import seen, wait_until
 
 from interlock.adapters.agents.known import KnownAgents
 from interlock.host.attempts import HostRuns
-from interlock.ports import End, Launch, Reading
+from interlock.ports.agents import Reading
+from interlock.ports.processes import End, Launch
 
 SECRET = "sk-live-abcdefghijklmnop"
 ENDS = {"claude": ("result",), "codex": ("turn.completed", "turn.failed")}

@@ -12,7 +12,7 @@ from tests.integration.watching import seen
 
 from interlock.host import namespace
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 
 @pytest.mark.parametrize("contain", [True, False])

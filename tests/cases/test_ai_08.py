@@ -9,7 +9,8 @@ from typing import Any
 from interlock.adapters.agents.claude import ClaudeAgent
 from interlock.adapters.agents.known import KnownAgents
 from interlock.core.agent.usage import UNKNOWN, Usage
-from interlock.ports import End, Reading
+from interlock.ports.agents import Reading
+from interlock.ports.processes import End
 
 
 def line(key: str, output: int, given: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from interlock.adapters.databases.postgres_server import PostgresServers
 from interlock.adapters.databases.sqlite import SqliteDatabases
 from interlock.core.contract.around import Database
 from interlock.core.problems import InterlockError, Refused
-from interlock.ports import Baseline
+from interlock.ports.isolation import Baseline
 
 __all__ = ["server", "team"]
 pytestmark = pytest.mark.postgres

@@ -21,7 +21,7 @@ from interlock.adapters.databases.sqlite import SqliteDatabases
 from interlock.core.contract import database_names as names
 from interlock.core.contract.around import Database
 from interlock.core.problems import InterlockError, Refused
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 
 def nothing(branch: Branch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.git.build import World, git, place, snapshot_of, work, world, write
 
 from interlock.core.problems import Refused
-from interlock.ports import Merged, TextConflict
+from interlock.ports.repository import Merged, TextConflict
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

@@ -80,6 +80,12 @@ def test_pg_03_dot_files_are_like_any_other() -> None:
     assert meet("src/**", "src/a/.cfg/x")
 
 
+def test_pg_03_how_the_work_of_others_is_merged_is_no_task_s_to_say() -> None:
+    paths = (".gitattributes", "src/.gitattributes")
+    assert refused(card("**"), *paths, protected=PROTECTED_PATHS) == [(path, "protected") for path in paths]
+    assert refused(card("**"), "src/gitattributes.md", protected=PROTECTED_PATHS) == []
+
+
 def test_pg_04_a_bracket_folder_is_itself() -> None:
     assert refused(card("app/[id]/**"), "app/[id]/page.tsx", "app/i/page.tsx") == [("app/i/page.tsx", "outside")]
     assert refused(card("app/[[...sign-in]]/**"), "app/[[...sign-in]]/page.tsx", "app/s/x") == [("app/s/x", "outside")]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.integration.git.build import ENV, World, git, world, write
 
-from interlock.adapters.git.repo import open_reader
+from interlock.adapters.git.reader import open_reader
 from interlock.core.gate.changes import SUBMODULE, SYMLINK
 from interlock.core.problems import Refused
 
@@ -210,8 +210,7 @@ def test_pg_08_a_shallow_clone_gets_an_error_with_its_fix_and_no_verdict(tmp_pat
     assert code == 1
     assert answer["code"] == "shallow"
     assert "fetch-depth: 0" in answer["hint"]
-    assert "ok" not in answer
-    assert "violations" not in answer
+    assert (answer["ok"], answer["violations"], "changed" in answer) == (False, [], False), "no verdict is a no"
     code, answer = ilk(clone, "overlap", "origin/agent/t", "--base", "origin/main")
     assert (code, answer["code"]) == (1, "shallow")
     git(clone, "fetch", "-q", "--unshallow")
@@ -234,7 +233,7 @@ def test_pg_08_no_common_ancestor_is_an_error_and_never_two_trees_compared(tmp_p
     git(team.top, "branch", "-f", "main", "fresh")
     code, answer = ilk(team.top, "scope", "t", "--base", "main")
     assert (code, answer["code"]) == (1, "no-merge-base")
-    assert "ok" not in answer
+    assert (answer["ok"], answer["violations"], "changed" in answer) == (False, [], False), "no verdict is a no"
     with pytest.raises(Refused):
         open_reader(team.top).changes("main", "agent/t")
 

@@ -10,7 +10,8 @@ import pytest
 from tests.integration.git.build import ENV, World, git, place, placed, work, world, write
 
 from interlock.core.problems import InterlockError
-from interlock.ports import Merged, Place
+from interlock.ports.isolation import Place
+from interlock.ports.repository import Merged
 from interlock.testing.world import World as Commands
 
 pytestmark = pytest.mark.long

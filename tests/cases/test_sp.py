@@ -21,7 +21,7 @@ from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun
 from interlock.host import namespace
 from interlock.host.text import Stream, last_lines, plain
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -75,7 +75,7 @@ import resource, sys
 from pathlib import Path
 from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 folder, size = Path(sys.argv[1]), int(sys.argv[2])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 run = CheckRunner().run(

@@ -8,7 +8,7 @@ import pytest
 from tests.cases.test_mq_git import LINES, heads, patch, three
 from tests.integration.git.build import git, world
 
-from interlock.ports import Merged
+from interlock.ports.repository import Merged
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

@@ -13,7 +13,7 @@ from interlock.adapters.checks.runner import CheckRunner
 from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 # Without the plug-ins of our own environment, whose start takes longer than these tests.
 ENV = {

@@ -14,7 +14,7 @@ from interlock.adapters.git import occupants as living
 from interlock.adapters.git.worktrees import Worktrees
 from interlock.core.problems import Refused
 from interlock.host import procfs
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from interlock.core.gate.branch_rules import REQUIRED, gaps, protection_of, skippable
+from interlock.core.gate.branch_rules import (
+    REQUIRED,
+    are_rules,
+    gaps,
+    is_ruleset,
+    left_out,
+    protection_of,
+    skippable,
+)
 
 CLOSED: dict[str, Any] = {
     "required_status_checks": {"contexts": [REQUIRED], "checks": [{"context": REQUIRED, "app_id": 15368}]},
@@ -21,8 +29,10 @@ CLOSED: dict[str, Any] = {
 }
 
 
-def told(classic: dict[str, Any] | None, rules: Any = None, jobs: dict[str, str] | None = None) -> str:
-    return " ".join(gap.what for gap in gaps(protection_of(classic, rules), jobs or {}))
+def told(
+    classic: dict[str, Any] | None, rules: Any = None, rulesets: Any = (), jobs: dict[str, str] | None = None
+) -> str:
+    return " ".join(gap.what for gap in gaps(protection_of(classic, rules, rulesets), jobs or {}))
 
 
 def changed(**parts: Any) -> dict[str, Any]:
@@ -78,26 +88,70 @@ def test_a_required_check_that_can_be_skipped_is_named_with_why() -> None:
     )
 
 
+RULES: list[dict[str, Any]] = [
+    {
+        "type": "required_status_checks",
+        "parameters": {"required_status_checks": [{"context": REQUIRED, "integration_id": 1}]},
+    },
+    {
+        "type": "pull_request",
+        "parameters": {
+            "required_approving_review_count": 1,
+            "require_code_owner_review": True,
+            "require_last_push_approval": True,
+        },
+    },
+    {"type": "non_fast_forward"},
+    {"type": "deletion"},
+]
+IN_FORCE = [rule | {"ruleset_id": 42, "ruleset_source_type": "Repository"} for rule in RULES]
+
+
+def ruleset(**parts: Any) -> dict[str, Any]:
+    """A ruleset as a forge answers it: active, on the default branch, closed to all."""
+    conditions = {"ref_name": {"include": ["~DEFAULT_BRANCH"], "exclude": []}}
+    whole = {"id": 42, "name": "main", "target": "branch", "enforcement": "active", "bypass_actors": [], "rules": RULES}
+    return whole | {"conditions": conditions} | parts
+
+
 def test_rulesets_close_what_classic_protection_leaves_open() -> None:
-    rules = [
-        {
-            "type": "required_status_checks",
-            "parameters": {"required_status_checks": [{"context": REQUIRED, "integration_id": 1}]},
-        },
-        {
-            "type": "pull_request",
-            "parameters": {
-                "required_approving_review_count": 1,
-                "require_code_owner_review": True,
-                "require_last_push_approval": True,
-            },
-        },
-        {"type": "non_fast_forward"},
-        {"type": "deletion"},
-    ]
-    assert told(None, rules) == ""
-    bypass = {"bypass_actors": [{"actor_type": "RepositoryRole", "actor_id": 5}]}
-    assert "RepositoryRole 5" in told(None, [*rules, bypass])
+    assert told(None, RULES) == ""
+    assert told(None, [], [ruleset()]) == ""
+    assert told(None, IN_FORCE, [ruleset(conditions={"ref_name": {"include": ["refs/heads/main"]}})]) == ""
+
+
+def test_who_may_bypass_a_ruleset_is_named_and_its_silence_too() -> None:
+    actors = [{"actor_type": "RepositoryRole", "actor_id": 5, "bypass_mode": "always"}]
+    assert "RepositoryRole 5" in told(None, IN_FORCE, [ruleset(bypass_actors=actors)])
+    silent = {name: value for name, value in ruleset().items() if name != "bypass_actors"}
+    for answers in ([], [ruleset(id=43)], [silent]):
+        assert "rulesets is not told: 42" in told(None, IN_FORCE, answers)
+    assert "not told: 42" in told(None, [], [silent])
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ({"enforcement": "evaluate"}, "its enforcement is evaluate"),
+        ({"enforcement": "disabled"}, "its enforcement is disabled"),
+        ({"target": "tag"}, "it is about a tag"),
+        ({"conditions": {"ref_name": {"include": ["refs/heads/release"], "exclude": []}}}, "neither it nor the rules"),
+        ({"conditions": {"ref_name": {"include": ["~ALL"], "exclude": ["refs/heads/main"]}}}, "neither it nor"),
+        ({"conditions": {}}, "neither it nor"),
+    ],
+)
+def test_a_ruleset_that_is_not_in_force_on_the_branch_closes_nothing(parts: dict[str, Any], why: str) -> None:
+    assert "Nothing protects the branch" in told(None, [], [ruleset(**parts)])
+    assert why in left_out(ruleset(**parts), [])
+
+
+def test_an_answer_is_known_by_its_parts() -> None:
+    assert are_rules(IN_FORCE)
+    assert are_rules([])
+    assert not are_rules([{"total_count": 1, "check_runs": []}])
+    assert not are_rules(["deletion"])
+    assert is_ruleset(ruleset())
+    assert not is_ruleset({"rules": RULES})
 
 
 WORKFLOW: dict[Any, Any] = {

@@ -135,16 +135,6 @@ NAMED: dict[str, Way] = {
     "mypy off": setting(MYPY, "true", "false", "mypy ."),
     "requirements": ("pip install -r requirements.txt", {}, {"requirements.txt": "./fakepytest\n"}),
     "no longer phony": make(".PHONY: test build", ".PHONY: build"),
-    "the product patches the runner": (
-        "pytest",
-        PRODUCT,
-        {"calc/__init__.py": "import sys\nsys.modules['_pytest.python'].Function.runtest = print\n"},
-    ),
-    "the product tells a test": (
-        "pytest",
-        PRODUCT,
-        {"calc/__init__.py": "import os\nT = 'PYTEST_CURRENT_TEST' in os.environ\n"},
-    ),
     "the product forges the report": (
         "pytest",
         PRODUCT,

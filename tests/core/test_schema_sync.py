@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,10 @@ import pytest
 from interlock.adapters.files import agents, around, cards, classes, loop, policy, routes, shared
 from interlock.adapters.files.later import LATER
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
+from interlock.core.job.kinds import KINDS
+from interlock.core.job.lifecycle import TRANSITIONS
 from interlock.core.job.statement import statement
+from interlock.core.merge.train import _APPLIED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,3 +104,18 @@ def _said(value: Any) -> Any:
     if isinstance(value, list):
         return _said(value[0]) if value else None
     return None
+
+
+def test_every_kind_of_event_that_the_code_names_is_known_and_each_known_one_is_named() -> None:
+    """A kind is written as a text, or made of one of the words that stand beside it."""
+    source = "\n".join(
+        path.read_text("utf-8") for path in (ROOT / "src/interlock").rglob("*.py") if path.stem != "kinds"
+    )
+    named = set(re.findall(r'"((?:job|attempt|train|class|caps|key|evidence|cache)\.[a-z-]+)"', source))
+    named -= {"job.id", "train.number", "evidence.id", "evidence.pem", "key.pem"}  # columns and files
+    assert named - KINDS.keys() == set()
+    built = {"job.reverted", "job.restored", "attempt.worked", "attempt.phased", "attempt.interrupted", "attempt.ended"}
+    assert KINDS.keys() - named - built == set()
+    assert TRANSITIONS.keys() | {"job.admitted"} | _APPLIED.keys() <= KINDS.keys()
+    event = json.loads((ROOT / "schema" / "event.json").read_text("utf-8"))
+    assert event["properties"]["kind"]["enum"] == sorted(KINDS)

@@ -221,10 +221,13 @@ def filed(**parts: Any) -> Filed:
     return Filed(**{**shape, "envelope": "e", **parts})
 
 
+SIGNED = signed_as(ROW, number=3, at=AT, doc=DOC, runner="r")
+
+
 def ask(
     row: Filed, row_said: Evidence | None = ROW, *, cited: str | None = sha256(b"e"), payload: bytes | None = None
 ) -> Refusal | None:
-    signed = payload if payload is not None else signed_as(ROW, number=3, at=AT, doc=DOC, runner="r")
+    signed = SIGNED if payload is None else payload
     return doubt(row, row_said, cited=cited, opened=lambda _: signed)
 
 
@@ -237,6 +240,9 @@ def ask(
         (ask(filed(), cited="0"), "evidence-edited"),
         (ask(filed(), payload=b"no json"), "evidence-edited"),
         (ask(filed(), payload=b"[1]"), "evidence-edited"),
+        (ask(filed(), payload=SIGNED.replace(b'{"_type"', b'{"_type":"x","_type"', 1)), "evidence-edited"),
+        (ask(filed(), payload=SIGNED.replace(b'"level":', b'"level":"worktree","level":', 1)), "evidence-edited"),
+        (ask(filed(), payload=SIGNED + b"\n"), "evidence-edited"),
         (ask(filed(number=4)), "evidence-replayed"),
         (ask(filed(subject="j-b")), "evidence-replayed"),
         (ask(filed(commit="0" * 40)), "evidence-replayed"),

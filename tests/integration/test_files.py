@@ -18,7 +18,7 @@ from interlock.core.contract.card import AgentChoice, Artifact, Budget, Card, Ch
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.policy import Cap, Policy, TaskClass, Train
 from interlock.core.rules import RULES
-from interlock.ports import CardFile, ContractFiles
+from interlock.ports.contract import CardFile, ContractFiles
 
 FILES: ContractFiles = ContractFilesReader()
 
@@ -355,6 +355,25 @@ def test_a_policy_is_read_and_its_classes_lie_over_the_built_in_ones() -> None:
     assert found.databases == (Database(name="app", use="sqlite", baseline="dev.sqlite3"),)
     assert (found.review_wip, found.parallel_agents, found.environment) == (6, 4, ("JAVA_HOME",))
     assert found.protected_paths == ("docs/product/**", "tasks/**", "interlock.yaml")
+
+
+KEY = "5c0f3a9be2d1" + "0" * 52
+
+
+@pytest.mark.parametrize(
+    "listed", ["[]", "[5c0f3a9be2d1]", f"['{KEY.upper()}']", f"[{KEY}0]", f"{KEY}", "[[]]", f"[{KEY}, x]", "{a: b}"]
+)
+def test_what_is_no_list_of_whole_ids_of_keys_is_refused(listed: str) -> None:
+    _, problems = FILES.policy(f"evidence: {{keys: {listed}}}\n".encode(), "interlock.yaml")
+    assert {each.kind for each in problems} == {"shape"}
+    assert all(each.what.endswith(".") and each.fix.endswith(".") for each in problems)
+
+
+def test_keys_that_may_sign_are_read_each_once() -> None:
+    digits = "7" * 64  # plain digits are the id of a key, too
+    read, problems = FILES.policy(f"evidence:\n  keys: [{KEY}, {digits}, {KEY}]\n".encode(), "interlock.yaml")
+    assert (problems, read.evidence.keys) == ((), (KEY, digits))
+    assert FILES.policy(b"review_wip: 6\n", "interlock.yaml")[0].evidence.keys == ()
 
 
 def test_how_the_train_works_is_read_with_its_slots_and_style() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import metadata
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
-from interlock.adapters import prices
 from interlock.adapters.prices import KnownPrices
 from interlock.core.agent.naming import price_of
 from interlock.core.agent.usage import UNKNOWN, Price, Usage
@@ -33,7 +33,7 @@ def test_without_the_package_only_the_own_prices_are_known(tmp_path: Path, monke
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(prices, "version", missing)
+    monkeypatch.setattr(metadata, "version", missing)
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     own = {"ours": Price(input=2, output=4)}
     known = KnownPrices(lambda: own, cache=tmp_path)

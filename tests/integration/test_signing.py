@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from interlock.adapters.signing import KeySigner, key_ids, read_keys
+from interlock.core.job.chain import canonical
 from interlock.core.problems import Misuse, Refused
 from interlock.host.state import keys_folder, state_folder
 
@@ -79,10 +80,55 @@ def test_a_foreign_signature_under_a_known_id_is_edited(signer: KeySigner, tmp_p
     assert refused(signer, json.dumps(shape), signer.public) == "evidence-edited"
 
 
-def test_one_of_two_signatures_suffices(signer: KeySigner, tmp_path: Path) -> None:
-    shape, other = (json.loads(each.sign(STATEMENT)) for each in (signer, KeySigner(tmp_path / "foreign")))
-    both = shape | {"signatures": [*other["signatures"], *shape["signatures"]]}
-    assert signer.open(json.dumps(both), [signer.public]) == STATEMENT
+def test_an_envelope_is_taken_only_as_it_was_written(signer: KeySigner, tmp_path: Path) -> None:
+    """A second signature, a key that stands twice, anything beside it, or the same in other words."""
+    text = signer.sign(STATEMENT)
+    shape, other = json.loads(text), json.loads(KeySigner(tmp_path / "foreign").sign(STATEMENT))
+    (signature,) = shape["signatures"]
+    for each in (
+        json.dumps(shape | {"signatures": [*other["signatures"], signature]}),
+        json.dumps(shape | {"signatures": [signature, *other["signatures"]]}),
+        json.dumps(shape),
+        canonical(shape | {"note": "x"}).decode(),
+        canonical(shape | {"signatures": [signature | {"cert": "x"}]}).decode(),
+        text.replace('{"payload":', '{"payload":"e30=","payload":'),
+        canonical(shape | {"signatures": [signature | {"sig": signature["sig"] + "===="}]}).decode(),
+        canonical(shape | {"payload": shape["payload"][:4] + "\n" + shape["payload"][4:]}).decode(),
+        f" {text}",
+    ):
+        assert refused(signer, each, signer.public) == "evidence-edited", each
+
+
+# ---------------------------------------------------------------- keys that are listed
+def test_what_a_key_signed_that_is_not_listed_is_not_opened(signer: KeySigner, tmp_path: Path) -> None:
+    other = KeySigner(tmp_path / "other")
+    keys = [signer.public, other.public]
+    with pytest.raises(Refused) as caught:
+        signer.open(other.sign(STATEMENT), keys, listed=[signer.key_id])
+    refusal = caught.value.refusal
+    assert (refusal.rule, refusal.holders) == ("evidence-key", (other.key_id,))
+    assert f"Add {other.key_id} under evidence.keys" in refusal.would_change
+    assert all(text.endswith(".") for text in (refusal.what, refusal.why, refusal.would_change))
+    both = [signer.key_id, other.key_id]
+    assert signer.open(other.sign(STATEMENT), keys, listed=both) == STATEMENT
+    assert signer.open(signer.sign(STATEMENT), keys, listed=[signer.key_id]) == STATEMENT
+
+
+def test_a_key_that_is_not_listed_says_so_before_anything_is_signed(signer: KeySigner) -> None:
+    listed = ["0" * 64]
+    here = KeySigner(signer.file.parent, runner="here", listed=lambda: tuple(listed))
+    signer.check()  # which makes it
+    for ask in (here.check, here.told):
+        with pytest.raises(Refused) as caught:
+            ask()
+        assert caught.value.refusal.rule == "evidence-key"
+        assert "of here, which interlock.yaml does not list" in caught.value.refusal.what
+    listed.append(here.key_id)
+    here.check()
+    assert "interlock.yaml lists 2" in here.told()
+    listed.clear()
+    here.check()
+    assert "interlock audit --keys" in here.told()
 
 
 # ---------------------------------------------------------------- the key

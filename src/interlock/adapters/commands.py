@@ -8,7 +8,8 @@ from pathlib import Path
 from interlock.host import environment, processes, terminal
 from interlock.host.sandbox import identity
 from interlock.host.text import last_lines
-from interlock.ports import Done, Room
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Done
 
 
 class HostCommands:

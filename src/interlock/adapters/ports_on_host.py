@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from interlock.core.job.blocks import Room, Table
 from interlock.core.problems import InterlockError, Refusal, Refused
@@ -88,7 +89,7 @@ class HostBlocks:
 def _name_of(store: str) -> str:
     """The store's file; a digest stands for any other URL, which may hold a password."""
     if store.startswith(_SQLITE):
-        return str(Path(store.removeprefix(_SQLITE).partition("?")[0]).absolute())
+        return str(Path(unquote(store.removeprefix(_SQLITE).partition("?")[0])).absolute())
     return f"database {hashlib.sha256(store.encode()).hexdigest()[:16]}"
 
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,6 +60,8 @@ class KnownPrices:
     @cached_property
     def _known(self) -> tuple[dict[str, Price], frozenset[str]]:
         """All that the package knows, and which of it is not flat; nothing when it is not installed."""
+        from importlib.metadata import PackageNotFoundError, version  # as long to load as a quick verb
+
         try:
             release = version(_PACKAGE)
         except PackageNotFoundError:

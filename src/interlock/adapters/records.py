@@ -14,7 +14,7 @@ from interlock.core.problems import Refusal, Refused
 from interlock.host import files, locks, spool
 from interlock.host.sandbox import identity
 from interlock.host.text import plain
-from interlock.ports import Call, Ledger, Message
+from interlock.ports.agents import Call, Ledger, Message
 
 _DECISIONS: Final = (("network", "network.jsonl"), ("gate", "gate.jsonl"))
 _CALLS: Final = "models.jsonl"

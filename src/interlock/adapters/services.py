@@ -21,7 +21,7 @@ from interlock.host import environment, files, processes, sockets
 from interlock.host.services.answers import Target, accepts, status
 from interlock.host.services.runs import FOREVER, ServiceRuns
 from interlock.host.text import last_lines
-from interlock.ports import Launch, Running, Unit
+from interlock.ports.processes import Launch, Running, Unit
 
 _FOLDER: Final = "services"
 _UNIX: Final = "unix:"

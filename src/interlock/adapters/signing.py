@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import secrets
 import socket
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.job.chain import canonical
+from interlock.core.job.trust import unlisted
+from interlock.core.problems import Misuse, Refusal, Refused, in_words
 from interlock.host import files
 
 if TYPE_CHECKING:  # the library takes a moment, and most verbs sign nothing
@@ -23,6 +26,10 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _KEY: Final = "evidence.pem"
 _MOST_KEY: Final = 1 << 14
 _PEM_END: Final = "-----END PUBLIC KEY-----"
+_ANY_KEY: Final = (
+    "interlock.yaml lists no keys, so that who can write to the history can add one of their own: interlock audit --keys "
+    "prints the lines that change it."
+)
 
 
 def preload() -> None:
@@ -31,10 +38,16 @@ def preload() -> None:
 
 
 class KeySigner:
-    """The key in a folder of this user (ports.Signer), made when it is first needed; ``runner`` names this machine."""
+    """The key in a folder of this user (ports.Signer), made when it is first needed.
 
-    def __init__(self, folder: Path, *, runner: str | None = None) -> None:
+    ``runner`` names this machine, ``listed`` tells the ids of the keys that may sign (empty: any).
+    """
+
+    def __init__(
+        self, folder: Path, *, runner: str | None = None, listed: Callable[[], tuple[str, ...]] = tuple
+    ) -> None:
         self._folder = folder
+        self._listed = listed
         self._signer: CryptoSigner | None = None
         self.runner = socket.gethostname() if runner is None else runner
 
@@ -63,20 +76,34 @@ class KeySigner:
 
         envelope = Envelope(statement, PAYLOAD_TYPE, {})
         envelope.sign(self._key())
-        return json.dumps(envelope.to_dict(), sort_keys=True, separators=(",", ":"))
+        return canonical(envelope.to_dict()).decode("ascii")
 
-    def open(self, envelope: str, keys: Iterable[str]) -> bytes:
-        """What an envelope holds, when one of the keys (public, as PEM) signed it.
+    def open(self, envelope: str, keys: Iterable[str], *, listed: Collection[str] = ()) -> bytes:
+        """What an envelope holds, when one of the keys (public, as PEM) signed it, and where some are listed one of those.
 
-        Raises Refused: evidence-unsigned without a signature of a known key, evidence-edited when one does not fit.
+        Raises Refused: evidence-unsigned without a signature of a known key, evidence-edited when it does not fit,
+        evidence-key when the key that signed is not listed.
         """
-        return opened(envelope, keys)
+        return opened(envelope, keys, listed)
+
+    def listed(self) -> tuple[str, ...]:
+        """The ids of the keys that may sign; empty where any may.  Raises Refused (evidence-key) when that cannot be told."""
+        return self._listed()
+
+    def check(self) -> None:
+        """Look whether what this key signs would count.  Raises Refused (secret, evidence-key) when it would not."""
+        mine, listed = self.key_id, self.listed()
+        if listed and mine not in listed:
+            raise Refused(unlisted(mine, f"Evidence would be signed with key {mine[:12]} of {self.runner}"))
 
     def told(self) -> str:
-        """One line on the key, without making one.  Raises Refused (secret) when it cannot be used."""
+        """One line on the key, without making one.  Raises Refused (secret, evidence-key) when it cannot be used."""
+        listed = self.listed()
+        said = f"interlock.yaml lists {len(listed)} that may sign." if listed else _ANY_KEY
         if not self.file.exists():
-            return f"None yet: it is made with the first evidence, as {self.file}."
-        return f"Evidence is signed with key {self.key_id[:12]} of {self.file}."
+            return f"None yet: it is made with the first evidence, as {self.file}. {said}"
+        self.check()
+        return f"Evidence is signed with key {self.key_id[:12]} of {self.file}. {said}"
 
     def _key(self) -> CryptoSigner:
         if self._signer is None:
@@ -84,7 +111,7 @@ class KeySigner:
         return self._signer
 
 
-def opened(envelope: str, keys: Iterable[str]) -> bytes:
+def opened(envelope: str, keys: Iterable[str], listed: Collection[str] = ()) -> bytes:
     """See ``KeySigner.open``; needs no key of its own."""
     from securesystemslib.dsse import Envelope
     from securesystemslib.exceptions import Error, VerificationError
@@ -96,17 +123,34 @@ def opened(envelope: str, keys: Iterable[str]) -> bytes:
         raise _refused("evidence-edited", f"The envelope cannot be read: {type(fault).__name__}.") from fault
     if not signed_by:
         raise _refused("evidence-unsigned", "The envelope holds no signature.")
-    known = _readable(keys)
-    fitting = [known[keyid] for keyid in signed_by if keyid in known]
-    if not fitting:
-        raise _refused("evidence-unsigned", f"It is signed with key {signed_by[0][:12]}, which is not known here.")
+    if len(signed_by) > 1:
+        raise _refused("evidence-edited", f"The envelope holds {len(signed_by)} signatures, and is signed once.")
+    (signer,), known = signed_by, _readable(keys)
+    if signer not in known:
+        raise _refused("evidence-unsigned", f"It is signed with key {signer[:12]}, which is not known here.")
     try:
-        found.verify(list(fitting), 1)
+        found.verify([known[signer]], 1)
     except (VerificationError, ValueError) as fault:
-        raise _refused("evidence-edited", f"The signature of key {fitting[0].keyid[:12]} does not fit it.") from fault
+        raise _refused("evidence-edited", f"The signature of key {signer[:12]} does not fit it.") from fault
     if found.payload_type != PAYLOAD_TYPE:
         raise _refused("evidence-edited", f"The envelope is of another type, {found.payload_type[:60]!r}.")
+    if _written(payload, signer, found.signatures[signer].signature) != envelope:
+        raise _refused(
+            "evidence-edited", "The envelope is not written as it is signed: something stands beside it or twice."
+        )
+    if listed and signer not in listed:
+        raise Refused(unlisted(signer, f"It is signed with key {signer[:12]}"))
     return payload
+
+
+def _written(payload: bytes, key: str, signature: str) -> str:
+    """The one text that an envelope is written as: another one of the same meaning was not written here."""
+    whole = {"payload": _base64(payload), "payloadType": PAYLOAD_TYPE}
+    return canonical(whole | {"signatures": [{"keyid": key, "sig": _base64(bytes.fromhex(signature))}]}).decode("ascii")
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
 
 
 def key_ids(keys: Iterable[str]) -> tuple[str, ...]:
@@ -122,7 +166,9 @@ def read_keys(path: Path) -> tuple[str, ...]:
         if key_ids(keys):
             return keys
     except (OSError, ValueError, Refused) as fault:
-        raise Misuse(f"{path} cannot be read as public keys: {fault}", hint="It holds public keys as PEM.") from fault
+        raise Misuse(
+            f"{path} cannot be read as public keys: {in_words(fault)}.", hint="It holds public keys as PEM."
+        ) from fault
     raise Misuse(f"{path} holds no public key.", hint="It holds public keys as PEM, as audit --export writes them.")
 
 

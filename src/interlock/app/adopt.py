@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from interlock.app.backwards import bring_branch
+from interlock.app.base import fresh_view
 from interlock.app.isolate import place_of
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Misuse
-from interlock.ports import End, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import End
 
 ADOPTED: Final = End(how="exited", exit_code=0, seconds=0.0, tail="")
 """How an adopted attempt ended, for the settlement: by itself, elsewhere."""
@@ -21,9 +24,11 @@ def is_adoption(job: Job, number: int) -> bool:
 def take_over(ports: Ports, job: Job) -> list[str]:
     """Put the branch's work, merged onto the job's base, into the job's own tree; gives paths left with clash marks.
 
-    Raises Misuse when the branch is not on the remote.
+    That of a revert is brought there where it is not yet.  Raises Misuse when the branch is not on the remote.
     """
     name = job.adopt or ""
+    if job.reverts:  # the command may have been killed between admission and the push
+        bring_branch(ports, fresh_view(ports), job)
     head = ports.repo.agent_branches().get(name)
     if head is None:
         raise Misuse(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock.app.base import View, fresh_view
+from interlock.app.redacting import Redaction
 from interlock.core.contract.suggest import nearest
 from interlock.core.gate.approvals import names_of, paths_needing, rules_of
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Misuse, Refusal, Refused
-from interlock.core.redact import redact_text
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _SHOWN = 5
 _NOTES = 20
@@ -54,7 +54,7 @@ def _refusal(job: Job, waiting: Sequence[tuple[str, str]]) -> Refusal:
     )
 
 
-def record_refusals(ports: Ports, job: Job, number: int, redact: Sequence[str] = ()) -> tuple[str, ...]:
+def record_refusals(ports: Ports, job: Job, number: int, hidden: Redaction) -> tuple[str, ...]:
     """Put on the record what the guards of an attempt refused; gives the approvals that its agent asked for.
 
     Doing it again is nothing.  What the agent's side said is told as a text and moves nothing.
@@ -62,11 +62,11 @@ def record_refusals(ports: Ports, job: Job, number: int, redact: Sequence[str] =
     said = [message for message in ports.records.messages(job.id, number) if "guard" in message.data]
     asked: list[str] = []
     for message in said[:_NOTES]:
-        text = redact_text(message.text, redact)
+        text = hidden.text(message.text)
         data = {"text": text, "guard": "approval" if message.data["guard"] == "approval" else "guard"}
         name = message.data.get("approval")
         if data["guard"] == "approval" and isinstance(name, str):
-            data["asked"] = redact_text(name, redact)
+            data["asked"] = hidden.text(name)
             asked.append(data["asked"])
         step = f"guard:{message.number}"
         ports.store.record(NewEvent(subject=job.id, attempt=number, step=step, kind="job.note", data=data))

@@ -38,12 +38,13 @@ RESUMED: Final = frozenset(
         "rules-size",
         "template",
     }
-    | {"leaked", "git", "signing", "locked"}
+    | {"leaked", "git", "signing", "locked", "evidence-key"}
     | NOTHING_TRIED
 )
 MET_ANOTHER: Final = frozenset({"text-conflict", "red-together", "resolution"})
 JUDGED_AGAIN: Final = frozenset(
     {"outside", "read-only", "prohibited", "protected", "symlink", "submodule", "card-changed"}
+    | {"unknown-card", "not-ready", "class"}
 )
 
 
@@ -174,17 +175,26 @@ def _test_plan(slug: str, _: str, __: Mapping[str, Any]) -> tuple[Option, ...]:
     return (Option(label="have a new test plan by your words", command=f"interlock decide {slug} WORDS"), accept)
 
 
-def _stop(slug: str, rule: str, _: Mapping[str, Any]) -> tuple[Option, ...]:
+def _stop(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option, ...]:
+    judged = (_again(slug),) if "checks" in detail else ()  # the card says which checks, and may be what is wrong
     if rule in WAIVABLE:
         accept = Option(label="accept what was found", command=f"interlock decide {slug} --accept")
-        return (_retry(slug), accept)
+        return (_retry(slug), *judged, accept)
     if rule in RESUMED:
         mended = Option(label="go on, once the cause is mended", command=f"interlock resume {slug}")
         return (mended, _retry(slug)) if rule == "leaked" else (mended,)
     if rule in JUDGED_AGAIN:
-        again = Option(label="judge again, once the card is changed", command=f"interlock decide {slug} --again")
-        return (again, _retry(slug))
-    return (_resolve(slug), _retry(slug)) if rule in MET_ANOTHER else (_retry(slug),)
+        return (_again(slug), _retry(slug))
+    if rule == "depends-on":
+        resumed = Option(label="go on, once it has landed again", command=f"interlock resume {slug}")
+        return (resumed, _again(slug))
+    if rule == "head-moved" and "branch" in detail:
+        judged = (_again(slug, "the commits are off the branch"),)
+    return (*((_resolve(slug),) if rule in MET_ANOTHER else ()), _retry(slug), *judged)
+
+
+def _again(slug: str, when: str = "the card is changed") -> Option:
+    return Option(label=f"judge again, once {when}", command=f"interlock decide {slug} --again")
 
 
 def _resolve(slug: str) -> Option:

@@ -13,7 +13,8 @@ from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
 from interlock.app.down import stop_services
 from interlock.app.isolate import place_of
-from interlock.app.outcome import facts_of, record, secret_texts
+from interlock.app.outcome import facts_of, record
+from interlock.app.redacting import redaction
 from interlock.app.starting import launch_of, started_by, starting
 from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.seen import Summary
@@ -23,8 +24,10 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.settle import settle as judge
 from interlock.core.problems import InterlockError, Refusal, Refused
-from interlock.core.redact import redact_text
-from interlock.ports import Author, End, Ports, Reading, Work
+from interlock.ports.agents import Reading
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import End
+from interlock.ports.repository import Author, Work
 
 
 def start(ports: Ports, subject: str, number: int) -> dict[str, Any]:
@@ -70,14 +73,14 @@ def settle(ports: Ports, subject: str, number: int) -> dict[str, Any]:
     if there:
         _tidy(ports, job, number)
     work = _commit(ports, job, number) if on_branch and end.how != "interrupted" else None
-    secrets = secret_texts(ports, job)
-    end = replace(end, tail=redact_text(end.tail, secrets), message=redact_text(end.message, secrets))
+    hidden = redaction(ports, job, number)
+    end = replace(end, tail=hidden.text(end.tail), message=hidden.text(end.message))
     read = _read(ports, job, number, end)
-    pack = phases.pack_of(ports, job, number, read.seen)
-    facts = facts_of(ports, job, number, end, read, pack, secrets, head=head, there=there, work=work)
+    pack = phases.pack_of(ports, job, number, read.seen, hidden)
+    facts = facts_of(ports, job, number, end, read, pack, hidden, head=head, there=there, work=work)
     outcome = judge(facts)
-    record_refusals(ports, job, number, secrets)
-    record(ports, job, number, end, read, outcome, work, pack, secrets)
+    record_refusals(ports, job, number, hidden)
+    record(ports, job, number, end, read, outcome, work, pack, hidden)
     return {"kind": outcome.kind}
 
 

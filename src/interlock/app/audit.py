@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from interlock.app.clones import jobs_elsewhere, whose_files
+from interlock.app.audit_files import KeptFiles
+from interlock.app.base import POLICY_FILE
+from interlock.app.clones import jobs_elsewhere
 from interlock.core.job.audit import (
     AuditFinding,
     Checkpoint,
@@ -22,13 +22,13 @@ from interlock.core.job.audit import (
     read_checkpoint,
 )
 from interlock.core.job.chain import Filed, Linked
-from interlock.core.job.evidence import CheckRun, Evidence
+from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import InterlockError, Misuse
-from interlock.ports import LandingRow, Ports, Signer
+from interlock.ports.bundle import Ports
+from interlock.ports.history import LandingRow, Signer
 
 _AT_ONCE: Final = 2000
-_CHUNK: Final = 1 << 20
 _SHOWN: Final = 20
 
 
@@ -66,8 +66,14 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     """
     job = _job(ports, name)
     rows, landings = ports.store.filed(), ports.store.landings()
-    text = ports.repo.checkpoint(ports.store.history())
-    walk, found, notes = look_at_history(ports.signer, _links(ports), rows, landings, text, trusted=trusted)
+    history = ports.store.history()
+    text, earlier = ports.repo.checkpoint(history), ports.repo.earlier_checkpoints(history)
+    listed, unread = _listed(ports)
+    walk, found, notes = look_at_history(
+        ports.signer, _links(ports), rows, landings, text, trusted=trusted, listed=listed, earlier=earlier
+    )
+    found += unread
+    notes += _others(ports, history)
     subjects = {row.subject for row in rows}
     said = {number: each for subject in subjects for number, each in ports.store.evidence(subject)}
     keys = trusted or tuple(walk.keys.values())
@@ -76,18 +82,20 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     old = before_signing(walk, rows)
     notes += unsigned_note(old)
     of_now = [row for row in (rows if job is None else chosen) if row.number not in old]
-    found += look_at_rows(walk, of_now, said, _opener(ports.signer, keys))
-    found += look_at_jobs(walk, ports.store.jobs(open_only=False))
+    found += look_at_rows(walk, of_now, said, _opener(ports.signer, keys, listed))
+    found += _jobs(ports, walk)
     if job is not None:
         found = [each for each in found if _concerns(each, job, chosen)]
     theirs = jobs_elsewhere(ports, walk.jobs.values())
-    files = _Files(ports, rows, said, theirs)
+    files = KeptFiles(ports, rows, said, theirs)
     for row in chosen:
         if row.number in old:
             continue
         of = walk.jobs.get(row.subject)
-        found += _complete(row, said[row.number], carded=of is None or not of.reverts)
-        found += files.look_at(row, said[row.number])
+        if (told := said.get(row.number)) is None:
+            continue  # that it is not what was signed is found already
+        found += _complete(row, told, carded=of is None or not of.reverts)
+        found += files.look_at(row, told)
     found += _repository(ports, walk, [row for row in landed if not _is_unseen(ports, row, theirs)], said)
     notes += _elsewhere(files.elsewhere, [row for row in landed if _is_unseen(ports, row, theirs)])
     if job is None:
@@ -117,27 +125,40 @@ def look_at_history(
     text: str | None,
     *,
     trusted: Sequence[str],
+    listed: Collection[str] = (),
+    earlier: Sequence[str] = (),
 ) -> tuple[Walk, list[AuditFinding], list[str]]:
-    """The chain, what landed by it and the checkpoint, of a store or of a bundle; gives what was gathered on the way."""
+    """The chain, what landed by it and its checkpoints, of a store or of a bundle; gives what was gathered on the way.
+
+    ``listed`` are the ids of the keys that the policy lets sign (empty: any), ``earlier`` the checkpoints before the newest,
+    the last first: one of them shows an end that was cut off together with those after it.
+    """
     links = list(links)
     walk = Walk()
-    keys = trusted or tuple(str(link.event.data.get("public")) for link in links if link.event.kind == "key.added")
-    kept = read_checkpoint(text, _opener(signer, keys)) if text else None
-    if isinstance(kept, Checkpoint):
-        walk.asked = frozenset({kept.seq})
+    keys = trusted or tuple(
+        str(link.event.data.get("public"))
+        for link in links
+        if link.event.kind == "key.added" and isinstance(link.event.data, dict)
+    )
+    kept = read_checkpoint(text, _opener(signer, keys, listed)) if text else None
+    before = [read_checkpoint(each, _opener(signer, keys, ())) for each in earlier]
+    known = [each for each in (kept, *before) if isinstance(each, Checkpoint)]
+    walk.asked = frozenset(each.seq for each in known)
     walk.over(links)
     found, notes = list(walk.findings), []
     by_number = {row.number: row for row in rows}
     found += look_at_landings(walk, map(_landed, landings), by_number)
     last = max(by_number, default=0)
-    if isinstance(kept, Checkpoint):
-        found += look_at_checkpoint(walk, kept, evidence=last, landings=len(landings))
-    elif kept is not None:
+    judged = (list(look_at_checkpoint(walk, each, evidence=last, landings=len(landings))) for each in known)
+    found += next(filter(None, judged), [])
+    if isinstance(kept, AuditFinding):
         found.append(kept)
-    elif landings or walk.cited:
+    elif kept is None and (landings or walk.cited):
         what = "No checkpoint is kept in the mirror, so an end that was cut off would not show. The next evidence makes one."
         found.append(AuditFinding(state="missing", rule="evidence-unsigned", where="checkpoint", what=what))
-    if not trusted and walk.keys:
+    if others := [key[:12] for key in walk.keys if listed and key not in listed]:
+        notes.append(f"The history names keys that interlock.yaml does not list: {', '.join(others)}.")
+    if not trusted and not listed and walk.keys:
         notes.append("The keys are those that the history names itself; --keys FILE says which ones you trust.")
     return walk, found, notes
 
@@ -150,12 +171,21 @@ def unsigned_note(old: Collection[int]) -> list[str]:
     return [f"{rows} written before evidence was signed and prove nothing: {', '.join(map(str, sorted(old)[:20]))}."]
 
 
-def _opener(signer: Signer, keys: Sequence[str]) -> Any:
-    return lambda envelope: signer.open(envelope, keys)
+def _opener(signer: Signer, keys: Sequence[str], listed: Collection[str]) -> Any:
+    return lambda envelope: signer.open(envelope, keys, listed=listed)
+
+
+def _listed(ports: Ports) -> tuple[tuple[str, ...], list[AuditFinding]]:
+    """The keys that the policy lets sign; where that cannot be told, a finding, and all else is looked at still."""
+    try:
+        return ports.signer.listed(), []
+    except InterlockError as fault:
+        what = f"Which keys may sign cannot be told: {fault.message}"
+        return (), [AuditFinding(state="missing", rule="evidence-key", where=POLICY_FILE, what=what)]
 
 
 def _landed(row: LandingRow) -> Landed:
-    names = ("job", "slug", "commit", "tree", "tested_tree", "evidence", "train")
+    names = ("job", "slug", "commit", "tree", "tested_tree", "evidence", "train", "at")
     return Landed(**{name: getattr(row, name) for name in names})
 
 
@@ -166,6 +196,25 @@ def _job(ports: Ports, name: str | None) -> Job | None:
     if job is None:
         raise Misuse(f"There is no job of {name}.", hint="interlock status lists them; without a name all is audited.")
     return job
+
+
+def _others(ports: Ports, history: str) -> list[str]:
+    """A note on histories that ran here and are not this one."""
+    others = [each for each in ports.repo.checkpointed() if each != history]
+    if not others:
+        return []
+    return [
+        f"The mirror keeps checkpoints of other histories: {', '.join(others)}. Was the database replaced, or is it another one?"
+    ]
+
+
+def _jobs(ports: Ports, walk: Walk) -> list[AuditFinding]:
+    """Each job's row against its events; where one cannot even be read, nothing of the product can, and that is told."""
+    try:
+        return list(look_at_jobs(walk, ports.store.jobs(open_only=False)))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        what = "A row of a job holds what was never written there, so that no row of a job can be read."
+        return [AuditFinding(state="wrong", rule="evidence-edited", where="job", what=what)]
 
 
 def _links(ports: Ports) -> Iterator[Linked]:
@@ -225,79 +274,6 @@ def _elsewhere(files: Sequence[str], landed: Sequence[LandingRow]) -> list[str]:
         slugs = ", ".join(row.slug for row in landed)
         notes.append(f"Another clone landed {slugs}, which is not fetched here: interlock run fetches.")
     return notes
-
-
-class _Files:
-    """Logs and reports where the records have them; ``count`` is how many were looked at, ``elsewhere`` what another clone has."""
-
-    def __init__(self, ports: Ports, rows: Sequence[Filed], said: dict[int, Evidence], theirs: Collection[str]) -> None:
-        self._ports = ports
-        self._theirs = theirs
-        self.count = 0
-        self.elsewhere: list[str] = []
-        # A run that was taken over from another task left its files there.
-        self._first = {
-            (verdict.run.log, verdict.run.log_digest): row.subject
-            for row in reversed(rows)
-            for verdict in said[row.number].verdicts
-            if not verdict.run.cached
-        }
-
-    def look_at(self, row: Filed, said: Evidence) -> Iterator[AuditFinding]:
-        for run in (run for verdict in said.verdicts for run in (verdict.run, *verdict.reruns) if run.log):
-            taken = self._first.get((run.log, run.log_digest), row.subject) if run.cached else row.subject
-            folder = self._folder(run.owner or taken)
-            if not run.log_digest:
-                what = f"Evidence {row.number} of {row.subject} keeps no digest of the log of '{run.run}'."
-                yield AuditFinding(state="missing", rule="artifact", where=f"evidence {row.number}", what=what)
-                continue
-            of = run.owner or taken
-            for name, digest in _kept(run):
-                if whose_files(of.replace("train-", "train:"), self._theirs) and not _is_here(folder, name):
-                    self.elsewhere.append(f"{of.replace(':', '-')}/{name}")
-                elif folder is None:
-                    yield self._gone(row, f"{(run.owner or taken).replace(':', '-')}/{name}")
-                else:
-                    yield from self._look(row, folder / name, digest)
-
-    def _gone(self, row: Filed, path: str) -> AuditFinding:
-        what = f"{path}, which evidence {row.number} of {row.subject} rests on, is not there any more."
-        return AuditFinding(state="missing", rule="artifact", where=path, what=what)
-
-    def _look(self, row: Filed, path: Path, digest: str) -> Iterator[AuditFinding]:
-        self.count += 1
-        found = _digest(path)
-        if found is None:
-            yield self._gone(row, str(path))
-        elif found != digest:
-            what = f"{path} is not what evidence {row.number} of {row.subject} was given by."
-            yield AuditFinding(state="wrong", rule="evidence-edited", where=str(path), what=what)
-
-    def _folder(self, subject: str) -> Path | None:
-        name = subject.replace(":", "-")
-        known = self._ports.records.names(name)
-        return self._ports.records.job(name) if name in known else None
-
-
-def _is_here(folder: Path | None, name: str) -> bool:
-    return folder is not None and (folder / name).exists()
-
-
-def _kept(run: CheckRun) -> Iterator[tuple[str, str]]:
-    """The files that a run left in its job's record, with the digests that were signed."""
-    yield run.log, run.log_digest
-    yield from run.reports.items()
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            found = hashlib.sha256()
-            while part := file.read(_CHUNK):
-                found.update(part)
-            return found.hexdigest()
-    except OSError:
-        return None
 
 
 def _repository(

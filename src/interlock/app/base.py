@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from interlock.core.contract.policy import Cap, Policy, TaskClass
-from interlock.core.problems import BadInput, Problem, Refusal, Refused
-from interlock.ports import Base, CardFile, Ports
+from interlock.core.problems import BrokenRules, Problem, Refusal, Refused
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from interlock.core.contract.policy import Cap, Policy, TaskClass
+    from interlock.ports.bundle import Ports
+    from interlock.ports.contract import CardFile
+    from interlock.ports.repository import Base
 
 POLICY_FILE = "interlock.yaml"
 CAPS_FILE = "tasks/caps.txt"
@@ -53,7 +58,7 @@ def card_file(slug: str) -> str:
 def fresh_view(ports: Ports) -> View:
     """Fetch, and read the rules from the default branch; the newest fetch's caps become the ones in force.
 
-    Raises BadInput with every problem of the two files, GitFailed, UnknownBase.
+    Raises BrokenRules with every problem of the two files, GitFailed, UnknownBase.
     """
     for _ in range(SYNC_TRIES):
         number = ports.store.begin_sync()
@@ -78,15 +83,16 @@ def landed_slugs(ports: Ports, view: View) -> frozenset[str]:
 
 
 def view_of(ports: Ports, base: Base) -> View:
-    """The rules as they stand on a given base."""
+    """The rules as they stand on a given base.  Raises BrokenRules."""
     problems: list[Problem] = []
-    policy_bytes = ports.repo.read(base.oid, POLICY_FILE) or b""
+    blobs = ports.repo.read_many([(base.oid, POLICY_FILE), (base.oid, CAPS_FILE)])
+    policy_bytes, caps_bytes = (blob.data if blob else b"" for blob in blobs)
     policy, found = ports.files.policy(policy_bytes, POLICY_FILE)
     problems.extend(found)
-    caps, found = ports.files.caps(ports.repo.read(base.oid, CAPS_FILE) or b"", CAPS_FILE)
+    caps, found = ports.files.caps(caps_bytes, CAPS_FILE)
     problems.extend(found)
     if problems:
-        raise BadInput(tuple(problems))
+        raise BrokenRules(tuple(problems))
     digest = hashlib.sha256(policy_bytes).hexdigest()[:16]
     return View(base=base, policy=policy, caps=caps, policy_digest=digest)
 

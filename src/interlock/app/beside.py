@@ -9,7 +9,8 @@ from interlock.core.contract.around import Service
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
 from interlock.core.sandbox import SOCKETS, Relay
-from interlock.ports import Ports, Running
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import Running
 
 
 def relays_of(ports: Ports, job: Job, policy: Policy, *, without: str | None = None) -> tuple[Relay, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from interlock.app.base import View
 from interlock.app.leaving import leave, make_wait
@@ -13,7 +13,8 @@ from interlock.core.job.evidence import Verdict
 from interlock.core.merge.minimal import is_smallest
 from interlock.core.merge.queue import Out, next_window
 from interlock.core.merge.train import Member, TrainState
-from interlock.ports import Merged, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Merged
 
 
 def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def put_out(ports: Ports, view: View, train: TrainState, why: Mapping[str, Any])
     window = next_window(train.window or view.policy.train.window, max(3, view.policy.train.slots), "failed")
     names = [_slug(ports, partner) for partner in why["partners"]]
     if why["rule"] == "text-conflict":
-        _conflict(ports, member, names, why["paths"])
+        _conflict(ports, member, names, why["paths"], ports.repo.drivers(train.base, why["paths"]))
         leave(ports, train, [member], "text-conflict")
         return
     names = names or list(why["landed"])
@@ -60,23 +61,37 @@ def put_out(ports: Ports, view: View, train: TrainState, why: Mapping[str, Any])
     leave(ports, train, [member], "red-together" if names else "red-alone", window=window)
 
 
+_TOGETHER: Final = "Resolve the two, by both cards and plans; or retry: the tree is brought onto the default branch with the partner in it"
+
+
 def _slug(ports: Ports, job: str) -> str:
     return ports.store.job(job).slug
 
 
-def _conflict(ports: Ports, member: Member, before: list[str], paths: Sequence[str]) -> None:
-    """Make a member that does not merge wait, with the paths that clash."""
+def _conflict(
+    ports: Ports, member: Member, before: list[str], paths: Sequence[str], drivers: Mapping[str, str]
+) -> None:
+    """Make a member that does not merge wait, with the paths that clash, and those of them that a program was to merge."""
     behind = f"the default branch and what is before it ({', '.join(before)})" if before else "the default branch"
     make_wait(
         ports,
         member,
         "text-conflict",
-        f"The change does not merge with {behind}: {', '.join(paths)}.",
-        "Retry: the tree is brought onto the present default branch with the clash marked; or abandon the job.",
+        f"The change does not merge with {behind}: {', '.join(paths)}.{never_run(drivers)}",
+        "Resolve it, by both cards and plans; or retry: the tree is brought onto the present default branch with the clash marked; or"
+        " abandon the job.",
         paths=list(paths),
         before=before,
         partners=before,
     )
+
+
+def never_run(drivers: Mapping[str, str]) -> str:
+    """A sentence about paths that the attributes give to a program to merge; nothing where there are none."""
+    if not drivers:
+        return ""
+    told = ", ".join(f"{path} to {driver}" for path, driver in drivers.items())
+    return f" The attributes give {told} to merge, which is a program that is never run."
 
 
 def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) -> list[str]:
@@ -108,7 +123,7 @@ def _guilty(ports: Ports, train: TrainState, member: Member, why: Mapping[str, A
         member,
         "red-together" if names else "red-alone",
         " ".join([what, *told, *often, *failed]),
-        "Retry: the tree is brought onto the default branch with the partner in it; or abandon the job.",
+        f"{_TOGETHER if names else 'Retry: the tree is brought onto the present default branch'}; or abandon the job.",
         partners=names,
         exact=exact,
         suspects=pairs,

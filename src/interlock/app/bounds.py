@@ -24,7 +24,7 @@ from interlock.core.job.events import LONE
 from interlock.core.job.lifecycle import Job
 from interlock.core.job.settle import ask_for
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _DAY: Final = 86_400.0
 _KEPT_DAYS: Final = 31

@@ -12,11 +12,13 @@ from interlock.app.audit import Audit, look_at_history, unsigned_note
 from interlock.core.job.audit import AuditFinding, before_signing, look_at_rows
 from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import Event
-from interlock.core.problems import Misuse
-from interlock.ports import LandingRow, Ports, Signer
+from interlock.core.problems import Misuse, in_words
+from interlock.ports.bundle import Ports
+from interlock.ports.history import LandingRow, Signer
 
 FORMAT: Final = "interlock-history/1"
 _NO_CHECKPOINT: Final = "The file holds no checkpoint, so an end that was cut off, or all of it, would not show."
+_MOST: Final = 1 << 31
 _END_OF_TIME: Final = 1e11
 """A time in seconds that no history reaches, and that a date can still be made of."""
 
@@ -106,14 +108,14 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
     Logs, reports and commits are not in it and are not looked at.  Raises Misuse when the file is no such history.
     """
     try:
-        shape = json.loads(file.read_bytes())
+        shape = json.loads(_bytes_of(file), object_pairs_hook=_once)
         if shape["format"] != FORMAT:
             raise Misuse(f"{file} is of the format {shape['format']!r}.", hint=f"This version reads {FORMAT}.")
         parts = {name: list(map(dict, shape[name])) for name in ("events", "evidence", "landings")}
         text = shape["checkpoint"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as fault:
         raise Misuse(
-            f"{file} is no exported history: {fault}.", hint="interlock audit --export FILE writes one."
+            f"{file} is no exported history: {in_words(fault)}.", hint="interlock audit --export FILE writes one."
         ) from fault
     odd: list[AuditFinding] = []
     links = [_link(each) for each in _readable("event", parts["events"], odd)]
@@ -137,6 +139,23 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
         findings=tuple(dict.fromkeys((*odd, *found))),
         notes=tuple(notes),
     )
+
+
+def _bytes_of(file: Path) -> bytes:
+    """A plain file's bytes.  Raises ValueError for what is none, such as a pipe, or is larger than a history."""
+    if not file.is_file():
+        raise ValueError("it is no plain file" if file.exists() else "it is not there")
+    if file.stat().st_size > _MOST:
+        raise ValueError(f"it is larger than {_MOST >> 20} MiB")
+    return file.read_bytes()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which each key stands once: of two, another reader may take the other."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in it")
+    return found
 
 
 def _readable(kind: str, shapes: Iterable[dict[str, Any]], odd: list[AuditFinding]) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from interlock.app.base import View
@@ -16,10 +17,12 @@ from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence, Verdict
+from interlock.core.job.lifecycle import Job
 from interlock.core.merge.queue import Set
 from interlock.core.merge.train import Member, Ran, TrainState
 from interlock.core.problems import Refused
-from interlock.ports import Merged, Ports, TextConflict
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Merged, TextConflict
 
 
 def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
@@ -105,7 +108,7 @@ def _failed(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _excused(ports: Ports, verdicts: tuple[Verdict, ...], jobs: Sequence[str]) -> tuple[Verdict, ...]:
     """What people accepted for each of these members, one by one, applied to the verdicts on their combined tree."""
-    some = [ports.store.job(job) for job in jobs]
+    some = ports.store.jobs_of(jobs)
     waivers = {rule: by for job in some for rule, by in job.waivers.items()}
     return excuse(verdicts, waivers, {test for job in some for test in job.waived_tests})
 
@@ -146,47 +149,58 @@ def _slugs(train: TrainState, jobs: Set) -> str:
 # ---------------------------------------------------------------- merging
 def build(ports: Ports, view: View, base: str, some: Sequence[Member]) -> Merged | TextConflict:
     """The members on a base in the policy's style, which is decided here, before anything is tested, and never after."""
-    each = [_words(ports, member) for member in some]
+    jobs = ports.store.jobs_of([member.job for member in some])
+    told = [_Told.of(ports, member, job) for member, job in zip(some, jobs, strict=True)]
+    each = [one.alone() for one in told]
     return ports.repo.merge(
         base,
         [member.head for member in some],
-        message=each[0] if len(each) == 1 else _together(ports, some),
+        message=each[0] if len(each) == 1 else _together(told),
         style=view.policy.train.style,
         each=each,
     )
 
 
-def _together(ports: Ports, some: Sequence[Member]) -> str:
-    """The message of several: what each is for, and at the end what programs read."""
-    goals = [from_json(ports.store.job(member.job).card).subject for member in some]
-    names = ", ".join(member.slug for member in some)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the messages say of one member: what it is for, whose it is, and the lines at the end, which programs read."""
+
+    slug: str
+    goal: str
+    owner: str
+    asked: str
+    trailers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ports: Ports, member: Member, job: Job) -> _Told:
+        return cls(
+            slug=member.slug,
+            goal=from_json(job.card).subject,
+            owner=job.owner,
+            asked=member.owner or job.owner,
+            trailers=_trailers(ports, job, member.head),
+        )
+
+    def alone(self) -> str:
+        """The message of this member by itself."""
+        return "\n".join([self.goal, "", f"{self.slug}, for {self.owner}", "", *self.trailers]) + "\n"
+
+
+def _together(some: Sequence[_Told]) -> str:
+    """The message of several."""
+    names = ", ".join(one.slug for one in some)
     subject = f"Land {names}" if len(names) <= 60 else f"Land {len(some)} changes"
-    body = [
-        f"{member.slug}: {goal} ({member.owner or _owner(ports, member)})"
-        for member, goal in zip(some, goals, strict=True)
-    ]
-    return "\n".join([subject, "", *body, "", *(line for member in some for line in _trailers(ports, member))]) + "\n"
+    body = [f"{one.slug}: {one.goal} ({one.asked})" for one in some]
+    return "\n".join([subject, "", *body, "", *(line for one in some for line in one.trailers)]) + "\n"
 
 
-def _words(ports: Ports, member: Member) -> str:
-    """The message of one member."""
-    card = from_json(ports.store.job(member.job).card)
-    told = f"{member.slug}, for {_owner(ports, member)}"
-    return "\n".join([card.subject, "", told, "", *_trailers(ports, member)]) + "\n"
-
-
-def _owner(ports: Ports, member: Member) -> str:
-    return ports.store.job(member.job).owner
-
-
-def _trailers(ports: Ports, member: Member) -> list[str]:
-    job = ports.store.job(member.job)
-    rows = ports.store.evidence(job.id, commit=member.head)
+def _trailers(ports: Ports, job: Job, head: str) -> tuple[str, ...]:
+    rows = ports.store.evidence(job.id, commit=head)
     proof = [f"Interlock-Evidence: {job.slug} {rows[-1][0]}"] if rows else []
     back = {"Reverts": "slug", "Restores": "restores"}
     told = job.reverts or {}
     reverts = [f"Interlock-{word}: {told[key]}@{told['commit'][:12]}" for word, key in back.items() if key in told]
-    return [f"Interlock-Job: {job.id}", f"Interlock-Card: {job.slug}@{job.card_oid[:12]}", *reverts, *proof]
+    return (f"Interlock-Job: {job.id}", f"Interlock-Card: {job.slug}@{job.card_oid[:12]}", *reverts, *proof)
 
 
 def green_run(train: TrainState, jobs: Set) -> Ran | None:

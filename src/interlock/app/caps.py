@@ -14,7 +14,7 @@ from interlock.core.contract.caps import judge_caps
 from interlock.core.gate import caps as views
 from interlock.core.gate.caps_text import decision, with_cap
 from interlock.core.problems import BadInput, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def propose(ports: Ports, class_name: str, cap: int, actor: str, why: str) -> Pr
 
     Raises BadInput with every problem that the changed file would have.
     """
-    path = ports.repo.top / CAPS_FILE
+    path = ports.repo.at_hand / CAPS_FILE
     old = _bytes(path)
     caps, _ = ports.files.caps(old, CAPS_FILE)
     before = next((known.cap for known in caps if known.class_name == class_name), None)
@@ -70,7 +70,7 @@ def propose(ports: Ports, class_name: str, cap: int, actor: str, why: str) -> Pr
     note = decision(class_name, before, by=actor, on=on, why=why)
     text = with_cap(old.decode("utf-8", "surrogateescape"), class_name, cap, note)
     new, problems = ports.files.caps(text.encode("utf-8", "surrogateescape"), CAPS_FILE)
-    policy, faults = ports.files.policy(_bytes(ports.repo.top / POLICY_FILE), POLICY_FILE)
+    policy, faults = ports.files.policy(_bytes(ports.repo.at_hand / POLICY_FILE), POLICY_FILE)
     found = (*faults, *problems, *judge_caps(new, policy, file=CAPS_FILE))
     if found:
         raise BadInput(found)

@@ -9,7 +9,8 @@ from interlock.core.contract.places import Places
 from interlock.core.contract.unkept import unkept
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Problem
-from interlock.ports import CardFile, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.contract import CardFile
 
 
 def card_problems(ports: Ports, view: View, found: CardFile, landed: frozenset[str]) -> tuple[Problem, ...]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from interlock.app.base import POLICY_FILE
 from interlock.app.cards import FOLDER, CardReport, check_cards, read_set, slug_of
-from interlock.core.contract.policy import Policy
 from interlock.core.problems import InterlockError, Problem
-from interlock.ports import CardFile, ContractFiles, Repo
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from interlock.core.contract.policy import Policy
+    from interlock.ports.contract import CardFile, ContractFiles
+    from interlock.ports.repository import Repo
 
 HERE = "the files at hand"
 
@@ -53,7 +58,7 @@ def from_default_branch(repo: Repo, files: ContractFiles, names: Iterable[str] =
 
 def from_files_at_hand(repo: Repo, files: ContractFiles, names: Iterable[str] = ()) -> Source:
     """Read every card in the folder at hand; its plans count as present, other files are those of the last fetch."""
-    top = repo.top
+    top = repo.at_hand
     paths = tuple(f"{FOLDER}/{path.name}" for path in sorted((top / FOLDER).glob("*.yaml")))
     source = _source(
         files, lambda path: _read(top / path), name=HERE, note="", paths=paths, names=names, known=_files_of_base(repo)
@@ -61,7 +66,7 @@ def from_files_at_hand(repo: Repo, files: ContractFiles, names: Iterable[str] = 
     if source.files is None:
         return source
     plans = (each.draft.accepted_plan for each in source.cards if each.draft and each.draft.accepted_plan)
-    there = tuple(plan for plan in plans if (top / plan).is_file())
+    there = tuple(plan for plan in plans if os.path.isfile(top / plan))  # noqa: PTH113 -- no name is too long for it
     return Source(
         name=source.name,
         note=source.note,

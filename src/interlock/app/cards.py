@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.core.contract.batch import Batch, check_batch, find_cycles
-from interlock.core.contract.card import Card
 from interlock.core.contract.ground import Ground, ground_of
-from interlock.core.contract.overlap import Overlap
 from interlock.core.contract.paths import explain
 from interlock.core.contract.places import Places, in_order
-from interlock.core.contract.policy import Policy
 from interlock.core.contract.readiness import judge_on, warnings_on
 from interlock.core.gate.changes import Change
 from interlock.core.gate.scope import judge_change, scope_of
 from interlock.core.problems import BadInput, Problem, Where
-from interlock.ports import CardFile, ContractFiles
+from interlock.ports.contract import CardFile, ContractFiles
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from interlock.core.contract.card import Card
+    from interlock.core.contract.overlap import Overlap
+    from interlock.core.contract.policy import Policy
 
 FOLDER = "tasks"
 SUFFIX = ".yaml"
+_LONGEST = 60  # beyond any slug, and in bytes within any name of a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +92,11 @@ def read_set(files: ContractFiles, read: Callable[[str], bytes | None], names: I
 
 def _read_one(files: ContractFiles, read: Callable[[str], bytes | None], slug: str) -> CardFile:
     path = f"{FOLDER}/{slug}{SUFFIX}"
-    if "/" in slug or slug.startswith(".") or not slug.isprintable():
+    if not slug or len(slug) > _LONGEST or "/" in slug or slug.startswith(".") or not slug.isprintable():
+        told = repr(slug if len(slug) <= _LONGEST else f"{slug[:_LONGEST]}…") if slug else "An empty text"
         problem = Problem(
             kind="slug",
-            what=f"{slug!r} is no slug.",
+            what=f"{told} is no slug.",
             why="A slug is the name of a file in tasks, without its folder and its .yaml.",
             fix="Name the card, such as billing-retry.",
         )

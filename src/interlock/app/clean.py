@@ -15,7 +15,8 @@ from interlock.app.trail import Trail, holder, kept, stands, trail_of
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
-from interlock.ports import Ports, SnapshotTaken
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import SnapshotTaken
 
 _NONE: Final = SnapshotTaken(ref="", oid="", modified=(), untracked=(), ignored=(), left_out=(), detached=())
 
@@ -200,6 +201,6 @@ def evict(ports: Ports) -> None:
 
 
 def closed_with_tree(ports: Ports) -> tuple[Job, ...]:
-    """Closed jobs whose tree still stands, for ``clean --landed``."""
+    """Jobs that landed, and were taken back or not since, whose tree still stands: for ``clean --landed``."""
     jobs = ports.store.jobs(open_only=False)
-    return tuple(job for job in jobs if job.state is State.LANDED and stands(ports, job))
+    return tuple(job for job in jobs if job.state in (State.LANDED, State.REVERTED) and stands(ports, job))

@@ -9,7 +9,7 @@ from typing import Final
 from interlock.core.job.lifecycle import Job
 from interlock.core.plan import Action
 from interlock.core.problems import InterlockError
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _WRITTEN_FIRST: Final = "environment.json"
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 NAMES: Final = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
 """The files that Compose reads by itself, in its own order."""

@@ -17,7 +17,7 @@ from interlock.core.merge.textual import REGULAR
 if TYPE_CHECKING:
     from interlock.app.conflicts import Looked
     from interlock.core.merge.melted import MergedTree
-    from interlock.ports import FactsReader, Melting
+    from interlock.ports.meeting import FactsReader, Melting
 
 PAIRS: Final = 2000
 """So many pairs are looked at unless all are asked for: the tier's cost grows with their square."""

@@ -15,7 +15,9 @@ from interlock.core.merge.conflicts import Pair, Prediction, Skipped, Spot, Tier
 from interlock.core.merge.landing_order import landing_order, stands_before
 from interlock.core.merge.melted import Clash, Matrix
 from interlock.core.problems import InterlockError
-from interlock.ports import FactsReader, Melting, Place, Reader
+from interlock.ports.isolation import Place
+from interlock.ports.meeting import FactsReader, Melting
+from interlock.ports.repository import Reader
 
 if TYPE_CHECKING:
     from interlock.app.scope import Against
@@ -215,7 +217,12 @@ class _Named:
 
     def __call__(self, clash: Clash) -> Clash:
         if clash.kind in ("content", "add/add", "binary"):
-            return replace(clash, why="")
+            why = (
+                f"Its attributes give it to the merge driver {clash.driver}, which is never run."
+                if clash.driver
+                else ""
+            )
+            return replace(clash, why=why)
         return replace(clash, why=_COMMIT.sub(lambda found: self._names.get(found[0], found[0][:12]), clash.why))
 
 
@@ -275,12 +282,6 @@ def _unread(asked: Asked, heads: Mapping[str, str], matrix: Matrix) -> list[Skip
     if unfit and len(heads) > 1:
         shown = ", ".join(unfit[:5]) + (f" and {len(unfit) - 5} more" if len(unfit) > 5 else "")
         why = f"{shown}: not merged with the others, since it does not merge with {asked.base.ref}."
-        skipped.append(Skipped(tier="text", why=why))
-    drivers = sorted(matrix.drivers.items())
-    if drivers:
-        path, driver = drivers[0]
-        more = f" and {len(drivers) - 1} more" if len(drivers) > 1 else ""
-        why = f"{path}{more}: the merge driver {driver} is not run here, so it was merged as text."
         skipped.append(Skipped(tier="text", why=why))
     return skipped
 

@@ -13,7 +13,8 @@ from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import UNKNOWN, Usage, dollars, from_json, total, whole
 from interlock.core.job.events import LONE, Event
 from interlock.core.job.lifecycle import Job, State
-from interlock.ports import Call, Ports
+from interlock.ports.agents import Call
+from interlock.ports.bundle import Ports
 
 _STARTED: Final = "attempt.started"
 

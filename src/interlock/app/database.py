@@ -18,7 +18,8 @@ from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.core.sandbox import RUN, SOCKETS, Bind, Relay
-from interlock.ports import Baseline, Branch, Databases, Place, Ports, Room
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Baseline, Branch, Databases, Place, Room
 
 INSIDE_PORT = 5432
 INSIDE_DATA = f"{RUN}/data"

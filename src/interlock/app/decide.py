@@ -14,6 +14,7 @@ from interlock.app.approvals import give
 from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE, options_of
 from interlock.app.base import fresh_view, last_view
 from interlock.app.dispatch import abandon as close_job
+from interlock.app.intents import MET
 from interlock.app.isolate import environment_of, isolation, place_of, write_environment
 from interlock.app.leaving import without_departed
 from interlock.app.raise_to import detail_of
@@ -27,9 +28,8 @@ from interlock.core.gate.accepted import BY_NAME, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused, Stale
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
-REBASE_FIRST: Final = frozenset({"text-conflict", "red-together", "red-alone"})
 NEEDS_A_TREE: Final = frozenset({"workspace-missing", "no-agent"})
 ATTEMPTS_DEFAULT: Final = 3
 
@@ -77,13 +77,20 @@ def retry(
 def resolve_with(ports: Ports, job: Job, other: Job, actor: str) -> Job:
     """Another attempt, in a fresh context, that brings a job's work together with a change that landed (app.resolve).
 
-    Raises as ``retry`` does.
+    Said again after one that did not hold, it is told what that lacked, and judged beside the change as it was before
+    any of them.  Raises as ``retry`` does.
     """
     hypothesis = (
         f"Keep the intent of {job.slug} and of {other.slug}, which landed as {(other.landed_commit or '')[:12]}."
     )
+    rule = job.waiting.rule if job.waiting else ""
+    before = job.resolving if job.resolving and not (rule in MET and job.resolving["job"] != other.id) else None
+    if before and rule not in MET:
+        hypothesis += f" The last resolution did not hold: {job.waiting.what if job.waiting else ''}"
     _refuse_tried(ports, job, hypothesis)
-    resolving = {"job": other.id, "slug": other.slug, "alone": job.head}
+    resolving = {"job": other.id, "slug": other.slug, "alone": before["alone"] if before else job.head}
+    if before and before["job"] == other.id:
+        resolving["clashes"] = list(before["clashes"])
     return _again(ports, job, hypothesis, actor, judged=True, resolving=resolving)
 
 
@@ -130,10 +137,10 @@ def _again(
     if judged:
         found = worth.expected(ports, job, card) if even_so else worth.refuse_waste(ports, job, card)
         data["expected"] = found.as_json() | ({"even_so": found.fault()} if even_so else {})
-    if job.waiting and job.waiting.rule in REBASE_FIRST:
+    if job.waiting and job.waiting.rule in MET:
         data |= onto_default_branch(ports, job)
     if resolving:
-        data["resolving"] = {**resolving, "clashes": data.get("clashes", [])}
+        data["resolving"] = {**resolving, "clashes": data.get("clashes", resolving.get("clashes", []))}
     ports.store.record(NewEvent(subject=job.id, step=f"retry:{job.rev}", kind="job.retry", actor=actor, data=data))
     return ports.store.job(job.id)
 
@@ -155,7 +162,7 @@ def _refuse_more_attempts(ports: Ports, job: Job, card: Card) -> None:
     raise Refused(
         Refusal(
             rule="attempts",
-            what=f"{job.slug} has used its {allowed} attempts.",
+            what=f"{job.slug} has used its {allowed} attempt{'s' if allowed != 1 else ''}.",
             why="Attempts are bounded by the card's budget.",
             would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
             number=allowed,

@@ -22,7 +22,10 @@ from interlock.core.merge.conflicts import Pair, Skipped, Spot
 from interlock.core.merge.differential import Diagnostic, only_together
 from interlock.core.problems import BadInput, InterlockError, Problem
 from interlock.core.sandbox import AT
-from interlock.ports import ContractFiles, Melting, Ports, Reader, TextConflict
+from interlock.ports.bundle import Ports
+from interlock.ports.contract import ContractFiles
+from interlock.ports.meeting import Melting
+from interlock.ports.repository import Reader, TextConflict
 
 if TYPE_CHECKING:
     from interlock.app.conflicts import Diagnose, Looked, Named

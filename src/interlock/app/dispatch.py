@@ -25,7 +25,7 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import BadInput, InterlockError, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from interlock.core.contract.card import AgentChoice, Level
 from interlock.core.contract.levels import COVERS, NOT_COVERED
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import BadInput, InterlockError, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def repository_probes(ports: Ports) -> tuple[Probe, ...]:
         ("ceiling", False, lambda: _ceiling(ports)),
         ("compose files", False, lambda: _compose(ports)),
         ("card splits", False, lambda: _splits(ports)),
-        ("history", True, lambda: f"{len(ports.store.jobs(open_only=False))} jobs on the record."),
+        ("history", True, lambda: f"Jobs on the record: {len(ports.store.jobs(open_only=False))}."),
     )
 
 
@@ -231,4 +231,4 @@ def _ceiling(ports: Ports) -> str:
     ceiling = view_of(ports, ports.repo.last_base()).policy.review_wip
     if ceiling is None:
         raise InterlockError("There is no ceiling over all classes.", hint="Set review_wip in interlock.yaml.")
-    return f"At most {ceiling} jobs in flight over all classes."
+    return f"Jobs in flight over all classes: at most {ceiling}."

@@ -10,7 +10,7 @@ from interlock.core.contract.service_order import in_order
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import BadInput, Misuse, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _WAIT_SECONDS = 60.0
 

@@ -11,7 +11,7 @@ from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.fixes import Work, cases_of, file_of, judge_fix
 from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def judge_repair(

@@ -15,7 +15,7 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.conflicts import Pair, Prediction, Skipped
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 NOTED: Final = 10
 # A note moves a job's revision.  A job that is being verified, or that waits for a person's answer, is left alone: it

@@ -12,7 +12,8 @@ from interlock.core.contract.agents import Rules
 from interlock.core.contract.card import AgentChoice
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports, Repo
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Repo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

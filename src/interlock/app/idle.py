@@ -9,7 +9,7 @@ from interlock.app.base import last_view
 from interlock.app.isolate import place_of
 from interlock.app.trail import stands
 from interlock.core.job.lifecycle import FINAL, Job
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 DAY = 86_400.0
 

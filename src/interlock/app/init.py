@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,8 @@ from interlock.app.forge_files import WORKFLOW, to_require, workflow
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.codeowners import PLACES, entries, is_owner, missing
 from interlock.core.problems import Misuse
-from interlock.ports import ContractFiles, Repo
+from interlock.ports.contract import ContractFiles
+from interlock.ports.repository import Repo
 
 POLICY_HEAD: Final = """\
 # Interlock's policy, read from the default branch of the remote, never from a task.
@@ -31,21 +32,28 @@ cross-cutting 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the file list says about the repository: the full check, folders that are caches, who installs from where."""
+    """What the file list says about the repository: the full check, folders that are caches, who installs from where.
+
+    ``absent`` is the program of the check that a task would not find on this machine.
+    """
 
     check: str | None
     caches: tuple[str, ...]
     because: str
     installer: str | None = None
     hosts: tuple[str, ...] = ()
+    absent: str | None = None
 
+
+_PYTEST: Final = "python -m pytest -q"
+_PYTHON: Final = ("python", "python3")  # Debian and others have the second alone
 
 # (a file at the top, the full check it stands for, folders its tools fill)
 _KINDS: Final = (
     ("uv.lock", "uv run pytest -q", (".venv/**",)),
-    ("pytest.ini", "python -m pytest -q", (".venv/**",)),
-    ("pyproject.toml", "python -m pytest -q", (".venv/**",)),
-    ("setup.py", "python -m pytest -q", (".venv/**",)),
+    ("pytest.ini", _PYTEST, (".venv/**",)),
+    ("pyproject.toml", _PYTEST, (".venv/**",)),
+    ("setup.py", _PYTEST, (".venv/**",)),
     ("pnpm-lock.yaml", "pnpm test", ("node_modules/**",)),
     ("package.json", "npm test", ("node_modules/**",)),
     ("Cargo.toml", "cargo test", ("target/**",)),
@@ -62,18 +70,34 @@ _INSTALLERS: Final = (
 )
 
 
-def detect(files: frozenset[str]) -> Found:
-    """The first kind of project whose file stands at the top, and the first lock file."""
+def detect(files: frozenset[str], finds: Callable[[str], bool] = lambda _: True) -> Found:
+    """The first kind of project whose file stands at the top, and the first lock file.
+
+    ``finds`` tells whether a task finds a program on its PATH; of Python the name is taken that it finds.
+    """
     installer, hosts = next(((use, hosts) for name, use, hosts in _INSTALLERS if name in files), (None, ()))
     for name, check, caches in _KINDS:
         if name in files:
-            return Found(check=check, caches=caches, because=name, installer=installer, hosts=hosts)
+            program, _, rest = check.partition(" ")
+            if program in _PYTHON:
+                program = next(filter(finds, _PYTHON), program)
+            return Found(
+                check=f"{program} {rest}",
+                caches=caches,
+                because=name,
+                installer=installer,
+                hosts=hosts,
+                absent=None if finds(program) else program,
+            )
     return Found(check=None, caches=(), because="", installer=installer, hosts=hosts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What init offers: files to write (path → text), lines for a file that stands already, what to set on the forge."""
+    """What init offers: files to write (path → text), lines for a file that stands already, what to set on the forge.
+
+    ``absent`` is the program of the full check that no task would find on this machine.
+    """
 
     top: Path
     files: Mapping[str, str]
@@ -81,23 +105,32 @@ class Proposal:
     forge: str = "none"
     add: Mapping[str, Sequence[str]] = field(default_factory=dict)
     require: Sequence[str] = ()
+    absent: str | None = None
 
 
 def propose(
-    repo: Repo, reader: ContractFiles, *, forge: str = "auto", owners: Sequence[str] = (), install: str | None = None
+    repo: Repo,
+    reader: ContractFiles,
+    *,
+    finds: Callable[[str], bool],
+    forge: str = "auto",
+    owners: Sequence[str] = (),
+    install: str | None = None,
 ) -> Proposal:
     """All that is missing in the repository around ``repo``; nothing that is there is touched.
 
+    ``finds`` tells whether a task of this machine finds a program on its PATH.
     Raises Misuse for an owner that no forge would take.
     """
-    top = repo.top
-    found = detect(frozenset(path.name for path in top.iterdir()))
+    top = repo.at_hand
+    found = detect(frozenset(path.name for path in top.iterdir()), finds)
     wanted = {"interlock.yaml": _policy(found), "tasks/caps.txt": CAPS}
     use = _forge(repo, top) if forge == "auto" else forge
     wrong = [owner for owner in owners if not is_owner(owner)]
     if wrong:
         raise Misuse(
-            f"{wrong[0]} is not an owner that a forge knows.", hint="interlock init --owner @ana --owner @team/leads"
+            f"{wrong[0] or 'An empty text'} is not an owner that a forge knows.",
+            hint="interlock init --owner @ana --owner @team/leads",
         )
     add: dict[str, Sequence[str]] = {}
     if use == "github":
@@ -106,7 +139,8 @@ def propose(
             wanted |= _code_owners(top, _protected(top, reader), owners, add)
     files = {path: text for path, text in wanted.items() if not (top / path).exists()}
     require = to_require(owners, "the default branch") if use == "github" and (files or add or owners) else ()
-    return Proposal(top=top, files=files, check=found.check, forge=use, add=add, require=require)
+    absent = found.absent if "interlock.yaml" in files else None
+    return Proposal(top=top, files=files, check=found.check, forge=use, add=add, require=require, absent=absent)
 
 
 def _forge(repo: Repo, top: Path) -> str:

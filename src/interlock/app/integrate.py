@@ -25,7 +25,7 @@ from interlock.core.merge.speculation import decide
 from interlock.core.merge.standing import due, present, queue_of, stranded, under_way
 from interlock.core.merge.train import Member, TrainState
 from interlock.core.plan import joining, opening, run_of, try_of
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _NO_REMOTE = "Add a remote (a bare repository beside this one is enough) and push the default branch, then resume."
 _NO_SUITE = "Set train.checks in interlock.yaml on the default branch, then resume."
@@ -223,6 +223,7 @@ def _land(ports: Ports, number: int) -> dict[str, Any]:
     train = ports.store.train(number)
     if train is None or train.phase != "signed":
         return {"landed": None}
+    ports.signer.check()  # before anything is pushed: the landing is written down under this key
     view = last_view(ports)
     doubts = doubtful(ports, view, train.landing, fetched=False)
     if doubts or view.base.oid != train.base or elsewhere(ports, view, train.landing):

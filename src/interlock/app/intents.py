@@ -12,7 +12,7 @@ from interlock.core.agent.packs import fitted
 from interlock.core.agent.packs import pack as pack_of
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.resolving import ASKED, Intent
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 MET: Final = frozenset({"text-conflict", "red-together", "red-alone"})
 """Rules by which a job waits because of another change."""

@@ -19,7 +19,8 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.core.sandbox import HOME, RUN
-from interlock.ports import Place, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Place
 
 ENV_FILE = ".agent-env"
 INHERIT = "INTERLOCK_PASS"

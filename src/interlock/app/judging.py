@@ -27,7 +27,7 @@ from interlock.core.gate.weakened import judge_gone
 from interlock.core.job.evidence import Verdict
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _LOOKED_AT: Final = 500
 """How many files of the base an artifact is compared with, at most: those of its kind."""
@@ -79,7 +79,7 @@ def judge_work(ports: Ports, view: View, job: Job, card: Card) -> Verification:
     if grafted:
         tested = ports.repo.graft(head, job.base, grafted)
         bench = replace(bench, commit=tested, tree=ports.repo.tree_of(tested), ready=None)
-    doubt = Doubt(reruns=view.policy.flakes.reruns, ask_base=True, moves=weighed.moves)
+    doubt = Doubt(reruns=view.policy.flakes.reruns, ask_base=True, moves=lambda: weighed.moves)
     ran = _noted(run_suite(ports, checks, bench, base, doubt=doubt), grafted)
     verdicts = (
         *ran,

@@ -11,8 +11,10 @@ from interlock.app.undoing import flag_dependants
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import next_window
 from interlock.core.merge.train import TrainState
-from interlock.core.problems import Refusal
-from interlock.ports import Base, LandingRow, Ports
+from interlock.core.problems import Refusal, Refused
+from interlock.ports.bundle import Ports
+from interlock.ports.history import LandingRow
+from interlock.ports.repository import Base
 
 LANDING: Final = "landing"
 """The lock under which the remote is asked and the answer is written down: no sign-off is taken back in between."""
@@ -28,7 +30,7 @@ def land_candidate(ports: Ports, view: View, train: TrainState) -> tuple[Outcome
     """
     if wrong := not_whole(ports, train):
         return "otherwise", wrong
-    doubt = unproven(ports, train)
+    doubt = unproven(ports, view, train) or _unwritable(ports, view, train)
     if has_landed(ports, view, train):
         if doubt is not None:
             return "otherwise", f"Commit {train.candidate[:12]} is on the default branch, and unproven: {doubt.what}"
@@ -86,11 +88,8 @@ def not_whole(ports: Ports, train: TrainState) -> str:
     return ""
 
 
-def unproven(ports: Ports, train: TrainState) -> Refusal | None:
-    """Why the signed evidence does not prove the candidate any more; None when it does.
-
-    The very question that the store asks when the landing is written down, asked before anything leaves this machine.
-    """
+def unproven(ports: Ports, view: View, train: TrainState) -> Refusal | None:
+    """Why the signed evidence does not prove the candidate any more; None when it does."""
     rows = ports.store.evidence(f"train:{train.number}", commit=train.candidate)
     if train.evidence not in {number for number, _ in rows}:
         return Refusal(
@@ -106,11 +105,28 @@ def unproven(ports: Ports, train: TrainState) -> Refusal | None:
         card_oid=None,
         tree=train.tree,
         base=train.base,
+        listed=view.policy.evidence.keys,
     )
     return found if isinstance(found, Refusal) else None
 
 
+def _unwritable(ports: Ports, view: View, train: TrainState) -> Refusal | None:
+    """Why the landing could not be written down: the very question that ``_write`` asks, before anything leaves this machine."""
+    try:
+        ports.store.check_landing(*_landing(ports, view, train))
+    except Refused as fault:
+        return fault.refusal
+    return None
+
+
 def _write(ports: Ports, view: View, train: TrainState) -> None:
+    event, rows = _landing(ports, view, train)
+    ports.store.land(event, rows)
+    flag_dependants(ports, [row.job for row in rows])
+
+
+def _landing(ports: Ports, view: View, train: TrainState) -> tuple[NewEvent, list[LandingRow]]:
+    """What is written down when the candidate lands.  It holds the time, and is told anew for each question."""
     now = ports.clock.now()
     tree = ports.repo.tree_of(train.candidate)
     rows = [
@@ -136,5 +152,4 @@ def _write(ports: Ports, view: View, train: TrainState) -> None:
     event = NewEvent(
         subject=f"train:{train.number}", step=f"landed:{train.candidate[:12]}", kind="train.landed", data=data
     )
-    ports.store.land(event, rows)
-    flag_dependants(ports, [row.job for row in rows])
+    return event, rows

@@ -11,7 +11,8 @@ from interlock.app.starting import started_by
 from interlock.app.telling import told
 from interlock.core.agent.packs import Pack
 from interlock.core.job.lifecycle import Job
-from interlock.ports import End, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import End
 
 LINES: Final = 10
 """Lines that are shown of an attempt."""

@@ -8,7 +8,7 @@ from typing import Any
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import State
 from interlock.core.merge.train import Member, TrainState, departed
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def make_wait(ports: Ports, member: Member, rule: str, what: str, ask: str, **detail: Any) -> None:

@@ -12,7 +12,7 @@ from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import UNKNOWN
 from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.problems import Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _CLOSED: Final = "closed"
 """A file in the record of an undertaking that came to its end, whatever that was."""

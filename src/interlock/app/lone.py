@@ -22,7 +22,10 @@ from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Assignment, End, Ports, Reading, Room
+from interlock.ports.agents import Assignment, Reading
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Room
+from interlock.ports.processes import End
 
 _CLASS = "cross-cutting"
 """What such a run counts as, for routes and for what is spent in a day: it looks at everything."""

@@ -18,7 +18,7 @@ from interlock.core.gate.scope import judge_scope
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.core.job.lifecycle import Job, State
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _SKIP_SECONDS = 600.0
 _ABANDON = "Abandon the job, or change the loop on the default branch and resume."

@@ -13,7 +13,7 @@ from interlock.core.merge.queue import Set
 from interlock.core.merge.train import Member, TrainState
 from interlock.core.plan import Snapshot
 from interlock.core.problems import Refusal
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 NEW_COMMITS = "new-commits"
 
@@ -81,16 +81,27 @@ def doubtful(ports: Ports, view: View, some: Sequence[Member], *, fetched: bool 
     """
     asked = [(view.base.oid, card_file(member.slug)) for member in some]
     cards = [blob.oid if blob else None for blob in ports.repo.read_many(asked)]
-    tips = ports.repo.agent_branches() if fetched else {}
+    tips = _moved(ports, some) if fetched else {}
     found = {
         member: _why_not(ports, view, member, card_oid, tips) for member, card_oid in zip(some, cards, strict=True)
     }
     return {member: why for member, why in found.items() if why}
 
 
+def _moved(ports: Ports, some: Sequence[Member]) -> Mapping[str, str]:
+    """Where the members' branches that are not merged stand, by the last fetch; nothing when none left what was judged."""
+    jobs = ports.store.jobs_of([member.job for member in some])
+    branches = {job.branch: member.head for job, member in zip(jobs, some, strict=True)}
+    tips = ports.repo.tips(tuple(branches))
+    if all(tips.get(branch, head) == head for branch, head in branches.items()):
+        return {}
+    return ports.repo.agent_branches()
+
+
 def elsewhere(ports: Ports, view: View, some: Sequence[Member]) -> bool:
     """Whether the remote says at this moment that the default branch or a member's own branch stands elsewhere than known."""
-    branches = {member: ports.store.job(member.job).branch for member in some}
+    jobs = ports.store.jobs_of([member.job for member in some])
+    branches = {member: job.branch for job, member in zip(jobs, some, strict=True)}
     stands = ports.repo.stand([view.base.branch, *branches.values()])
     if stands.get(view.base.branch) != view.base.oid:
         return True

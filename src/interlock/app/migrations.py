@@ -16,7 +16,8 @@ from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Done, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import Done
 
 _SECONDS: Final = 1800.0
 _SHOWN: Final = 12

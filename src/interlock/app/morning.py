@@ -15,7 +15,7 @@ from interlock.app.costs import Spent, ended_in, sum_of
 from interlock.app.status import Status, status
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _LAST_LINES: Final = 10
 _FAILED_KINDS: Final = frozenset({"stop", "loop"})

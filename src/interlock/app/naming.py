@@ -9,7 +9,7 @@ from interlock.app.base import View
 from interlock.app.foreseen import suspects as predicted
 from interlock.app.together import green_alone
 from interlock.core.merge.train import TrainState
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def hints(ports: Ports, view: View, train: TrainState) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from interlock.app.leaving import leave, make_wait
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.train import Member, TrainState
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _ASK = "Land it again (dispatch its card), or take it out of depends_on on the default branch, then resume; or abandon this one."
 
@@ -18,8 +18,9 @@ def unmet(ports: Ports, view: View, members: Sequence[Member]) -> dict[Member, t
     """Members that need slugs which neither stand in the default branch's history nor before them, with those slugs."""
     before = set(landed_slugs(ports, view))
     found: dict[Member, tuple[str, ...]] = {}
-    for member in members:
-        missing = tuple(slug for slug in _needs(ports.store.job(member.job)) if slug not in before)
+    jobs = ports.store.jobs_of([member.job for member in members])
+    for member, job in zip(members, jobs, strict=True):
+        missing = tuple(slug for slug in _needs(job) if slug not in before)
         if missing:
             found[member] = missing
         else:

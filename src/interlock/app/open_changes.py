@@ -14,7 +14,9 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.overlap import Claim, claim
 from interlock.core.contract.spelling import PatternError
 from interlock.core.job.lifecycle import Job
-from interlock.ports import ContractFiles, Ports, Reader
+from interlock.ports.bundle import Ports
+from interlock.ports.contract import ContractFiles
+from interlock.ports.repository import Reader
 
 
 def of_refs(reader: Reader, files: ContractFiles, base: Against, refs: Sequence[str]) -> tuple[Open, ...]:

@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 from interlock.app.leaving import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
-from interlock.core.problems import BadInput, InterlockError, Refused, Stale
+from interlock.core.problems import BadInput, BrokenRules, InterlockError, Refused, Stale
 from interlock.core.rules import RULES
-from interlock.ports import Ports, Store
+from interlock.ports.bundle import Ports
+from interlock.ports.history import Store
 
 Step = Callable[[Ports, str, int], Any]
 TRAINS: Final = ("train:", "run:")
@@ -25,7 +26,8 @@ def or_wait(step: Step) -> Step:
     """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell.
 
     A job or train that a person moved meanwhile is left as it is: the next look decides anew.  So is a train at a fault that passes by
-    itself, such as a remote that is away for a moment: nothing is written down, and the next look or run tries again.
+    itself, such as a remote that is away for a moment, and anything while the rules on the default branch cannot be read: nothing is
+    written down, and the next look or run tries again.
     """
 
     @wraps(step)
@@ -35,7 +37,7 @@ def or_wait(step: Step) -> Step:
         except (Stale, IllegalTransition):
             return {"moved": True}
         except InterlockError as fault:
-            if fault.passing and subject.startswith(TRAINS):
+            if fault.passing and (subject.startswith(TRAINS) or isinstance(fault, BrokenRules)):
                 _passed(ports, subject, fault)
             else:
                 _wait(ports, subject, fault)
@@ -50,8 +52,11 @@ def passed_at(ports: Ports, subject: str) -> float | None:
 
 
 def _passed(ports: Ports, subject: str, fault: InterlockError) -> None:
-    name = f"train:{subject.split(':')[1]}"
-    ports.narrate(f"{name} goes on later: {fault.message} Nothing is put out; interlock run tries again.")
+    name = f"train:{subject.split(':')[1]}" if subject.startswith(TRAINS) else ports.store.job(subject).slug
+    told = fault.told if isinstance(fault, BrokenRules) else fault.message
+    if fault.code == "evidence-key":  # a person lists the key, or another machine goes on
+        told += f" {fault.hint}"
+    ports.narrate(f"{name} goes on later: {told} Nothing is put out; interlock run tries again.")
     _PASSED.setdefault(ports.store, {})[subject] = ports.clock.now()
 
 
@@ -59,7 +64,8 @@ def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:
     rule = fault.code if fault.code in RULES else "internal"
     what = "; ".join(f"{p.where}: {p.what}" for p in fault.problems) if isinstance(fault, BadInput) else fault.message
     hint = (fault.hint or "Mend the cause.").strip()
-    ask = hint if "then resume" in hint.lower() else f"{hint} Then resume."
+    itself = "then resume" in hint.lower() or rule == "approval"  # an approval alone lets the job go on
+    ask = hint if itself else f"{hint} Then resume."
     if subject.startswith(TRAINS):
         number = int(subject.split(":")[1])
         train = ports.store.train(number)

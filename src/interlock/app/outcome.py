@@ -10,10 +10,9 @@ from typing import Any
 from interlock.app import phases, watched
 from interlock.app.base import last_view
 from interlock.app.bounds import bounds_of
-from interlock.app.cardjson import from_json
 from interlock.app.costs import taken
 from interlock.app.last_words import last_words
-from interlock.app.rooms import redactions
+from interlock.app.redacting import Redaction
 from interlock.app.starting import effective_card, started_by
 from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.packs import Pack
@@ -22,8 +21,10 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
 from interlock.core.job.settle import Facts, Settlement
 from interlock.core.problems import BadInput
-from interlock.core.redact import redact_text
-from interlock.ports import End, Head, Message, Ports, Reading, Work
+from interlock.ports.agents import Message, Reading
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import End
+from interlock.ports.repository import Head, Work
 
 _SHOWN = 20
 
@@ -35,7 +36,7 @@ def facts_of(
     end: End,
     read: Reading,
     pack: Pack | None,
-    secrets: tuple[str, ...],
+    hidden: Redaction,
     *,
     head: Head | None,
     there: bool,
@@ -49,16 +50,16 @@ def facts_of(
     return Facts(
         how=end.how,
         exit_code=end.exit_code,
-        tail=redact_text(last_words(ports, job, number, end, pack if objection else None), secrets),
+        tail=hidden.text(last_words(ports, job, number, end, pack if objection else None)),
         message=end.message,
         branch=job.branch,
         head_branch=head.branch if head else None,
         workspace_there=there,
         changed=work is not None and not work.empty,
         interruptions=job.interruptions,
-        stop=_last(said, "stop", secrets),
-        scope_request=_last(said, "scope-request", secrets),
-        agent=_came_to(ports, job, number, read),
+        stop=_last(said, "stop", hidden),
+        scope_request=_last(said, "scope-request", hidden),
+        agent=_came_to(ports, job, number, read, hidden),
         phase=phase,
         writing=phase in WRITING,
         final=bool(started_by(ports, job, number).get("last", True)),
@@ -78,7 +79,7 @@ def record(
     outcome: Settlement,
     work: Work | None,
     pack: Pack | None,
-    secrets: tuple[str, ...],
+    hidden: Redaction,
 ) -> None:
     """Write how an attempt came out, what it cost and what it left, in one event."""
     data: dict[str, Any] = {
@@ -90,15 +91,18 @@ def record(
         "outcome": read.outcome.kind,
         "phase": job.phase,
         **taken(ports, job.id, number, read.seen),
-        **_stream(read, secrets),
+        **_stream(read, hidden),
         "session": _session(ports, job, number, read),
         "beside": list(_beside(ports, job, number, end, work).told),
     }
     if pack is not None:
         data["pack"] = pack.as_json()
     if outcome.kind == "ended":
-        detail = _redacted({**outcome.detail, "denied": [each.what for each in read.seen.denied][:_SHOWN]}, secrets)
-        data |= {"rule": outcome.rule, "what": redact_text(outcome.what, secrets), "ask": outcome.ask, "detail": detail}
+        sure = replace(hidden, unknown=())  # it was judged by texts that are withheld already
+        denied = hidden.value([each.what for each in read.seen.denied][:_SHOWN])
+        reached = {name: outcome.detail[name] for name in ("reached",) if name in outcome.detail}  # of our words alone
+        detail = sure.parts({**outcome.detail, "denied": denied}) | reached
+        data |= {"rule": outcome.rule, "what": sure.text(outcome.what), "ask": sure.text(outcome.ask), "detail": detail}
         data |= {"worked": True} if outcome.detail.get("worked") else {}
     if work is not None and outcome.rule == "phase-wrote":
         data["stray"] = work.tree  # no work; but only what the next attempt adds to it is held against that one
@@ -109,9 +113,9 @@ def record(
     )
 
 
-def _came_to(ports: Ports, job: Job, number: int, read: Reading) -> AgentOutcome:
+def _came_to(ports: Ports, job: Job, number: int, read: Reading, hidden: Redaction) -> AgentOutcome:
     """How the run came out; of dollars that its client kept by itself, with the limit that they were counted by."""
-    outcome = read.outcome
+    outcome = replace(read.outcome, message=hidden.text(read.outcome.message))
     if outcome.kind != "limit" or outcome.limit != "money" or outcome.reached is not None:
         return outcome
     with suppress(BadInput):
@@ -131,28 +135,18 @@ def _beside(ports: Ports, job: Job, number: int, end: End, work: Work | None) ->
     return watched.beside(ports, job, number, end, changed=work is not None and not work.empty)
 
 
-def secret_texts(ports: Ports, job: Job) -> tuple[str, ...]:
-    """What must not reach the record; a policy that broke meanwhile does not keep an attempt from its end."""
-    card = from_json(job.card)
-    if not card.needs.secrets:
-        return ()
-    with suppress(BadInput):
-        return redactions(ports, card, last_view(ports).policy)
-    return ()
-
-
-def _stream(read: Reading, secrets: tuple[str, ...]) -> dict[str, Any]:
+def _stream(read: Reading, hidden: Redaction) -> dict[str, Any]:
     """What the stream said, in short; all of it stays raw in the record."""
     seen = read.seen
     return {
-        "tools": dict(seen.tools),
+        "tools": hidden.value(dict(seen.tools)),
         "failed_tools": seen.failed_tools,
-        "denied": [redact_text(each.what, secrets) for each in seen.denied][:_SHOWN],
+        "denied": [hidden.text(each.what) for each in seen.denied][:_SHOWN],
         "retries": seen.retries,
         "lines": seen.lines,
         "unknown_lines": seen.unknown,
-        "warnings": [redact_text(each, secrets) for each in seen.warnings],
-        "raw_usage": _plain([dict(each) for each in seen.raw_usage]),
+        "warnings": [hidden.text(each) for each in seen.warnings],
+        "raw_usage": hidden.value(_plain([dict(each) for each in seen.raw_usage])),
     }
 
 
@@ -176,20 +170,6 @@ def _session(ports: Ports, job: Job, number: int, read: Reading) -> dict[str, An
     }
 
 
-def _last(said: tuple[Message, ...], verb: str, secrets: tuple[str, ...]) -> dict[str, Any] | None:
+def _last(said: tuple[Message, ...], verb: str, hidden: Redaction) -> dict[str, Any] | None:
     found = [message for message in said if message.verb == verb]
-    shape: dict[str, Any] | None = _redacted(dict(found[-1].data), secrets) if found else None
-    return shape
-
-
-def _redacted(value: Any, secrets: tuple[str, ...]) -> Any:
-    """The same shape without secrets in any of its texts."""
-    match value:
-        case str():
-            return redact_text(value, secrets)
-        case list() | tuple():
-            return [_redacted(each, secrets) for each in value]
-        case dict():
-            return {redact_text(str(key), secrets): _redacted(each, secrets) for key, each in value.items()}
-        case _:
-            return value
+    return hidden.parts(found[-1].data) if found else None

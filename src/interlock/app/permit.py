@@ -7,7 +7,7 @@ from interlock.app.status import permissions
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Misuse
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 DENY = "deny"
 """The choice that says no, also where the agent offers none that does."""

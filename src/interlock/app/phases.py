@@ -7,17 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.app.base import View, last_view
-from interlock.app.cardjson import from_json
-from interlock.app.rooms import redactions
+from interlock.app.base import View
+from interlock.app.redacting import Redaction
 from interlock.core.agent.packs import MOST_BYTES, Pack, pack, verdict
 from interlock.core.agent.seen import Summary
 from interlock.core.contract.agents import ONE_RUN, PHASES, Phase
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import BadInput, Misuse
-from interlock.core.redact import redact_text
-from interlock.ports import Ports
+from interlock.core.problems import Misuse
+from interlock.ports.bundle import Ports
 
 _JUDGED: Final = ("attempt.worked", "attempt.phased", "attempt.ended")
 _NOT_GOOD_ENOUGH: Final = frozenset(
@@ -48,10 +46,13 @@ def is_last(job: Job, view: View, phase: str) -> bool:
     return not any(_rank(each) > _rank(phase) and each not in job.phases for each in phases)
 
 
-def pack_of(ports: Ports, job: Job, number: int, seen: Summary) -> Pack | None:
-    """What an attempt handed on, kept in its record folder: the last pack it handed in, else the last text it wrote."""
+def pack_of(ports: Ports, job: Job, number: int, seen: Summary, hidden: Redaction) -> Pack | None:
+    """What an attempt handed on, kept in its record folder: the last pack it handed in, else the last text it wrote.
+
+    None also where its texts are withheld: the next phase, and a review of the test plan, would be handed what nobody said.
+    """
     said = [message.text for message in ports.records.messages(job.id, number) if message.verb == "pack"]
-    text = redact_text(said[-1] if said else seen.last_text, _secrets(ports, job))
+    text = "" if hidden.unknown else hidden.text(said[-1] if said else seen.last_text)
     found = pack(job.phase or "implement", number, text, "pack" if said else "last-text")
     if found is not None:
         _file(ports, job, number).write_bytes(found.text.encode())
@@ -133,12 +134,6 @@ def _text(ports: Ports, job: Job, number: int) -> str:
     with suppress(OSError), _file(ports, job, number).open("rb") as stream:
         return stream.read(MOST_BYTES).decode("utf-8", "replace")
     return ""
-
-
-def _secrets(ports: Ports, job: Job) -> tuple[str, ...]:
-    with suppress(BadInput):
-        return redactions(ports, from_json(job.card), last_view(ports).policy)
-    return ()
 
 
 def _rank(phase: str) -> int:

@@ -11,7 +11,7 @@ from interlock.core.agent.naming import price_of
 from interlock.core.agent.usage import UNKNOWN, Price
 from interlock.core.contract.agents import Models
 from interlock.core.contract.policy import Policy
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _SOLD: Final = {"api.anthropic.com": ("claude",), "api.openai.com": ("gpt", "o1", "o3", "o4", "codex", "computer")}
 """How the models of two vendors are called; of any other, the whole table is taken along."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from interlock.core.agent.loops import briefing, last_failure
@@ -10,6 +10,7 @@ from interlock.core.agent.packs import Pack, fitted, for_phase
 from interlock.core.agent.rules import Handed
 from interlock.core.contract.agents import WRITING
 from interlock.core.contract.card import Card
+from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import Job
 
 _LOOP: Final = """\
@@ -48,6 +49,10 @@ _HOW: Final = """\
 Work in the current folder, on its branch. You need not commit: the harness does. `interlock-task card` shows the
 card, `interlock-task may-i PATH` tells whether a path is yours."""
 
+_CLASH: Final = """\
+The tree stands on the present default branch. Where it could be, the clash is marked; a file without marks that is named
+here stands as on the default branch, and what the work made of it has to be done again."""
+
 _OWNED: Final = "You own these paths, and may change nothing else"
 _TO_OWN: Final = "The work may change these paths, and nothing else"
 
@@ -62,11 +67,13 @@ def prompt_for(
     handed: Sequence[Handed] = (),
     log: str = "",
     resolution: str = "",
+    back: str = "",
 ) -> str:
     """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts).
 
     ``packs`` are what earlier phases handed on, ``handed`` the rules of the team, ``log`` the end of what a loop's gate wrote,
-    ``resolution`` the briefing of a run that brings two changes together, which stands in the place of a phase's.
+    ``resolution`` the briefing of a run that brings two changes together, which stands in the place of a phase's, ``back`` why the
+    work before came back (``came_back``).
     """
     parts = [
         f"# Task {card.slug}",
@@ -77,6 +84,7 @@ def prompt_for(
         _checks(card),
         _stop(card),
         resolution or _PHASES.get(phase, _LOOP),
+        back,
         _list("Decided so far", job.hypotheses),
         _gate(card, job, log),
         *_packs(phase, packs),
@@ -101,6 +109,19 @@ def resumed_prompt(card: Card, job: Job, number: int, *, phase: str = "implement
         f"This is attempt {number}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def came_back(events: Iterable[Event]) -> str:
+    """Why the work before was put back, for the run that a retry starts; nothing after an answer, which says it itself."""
+    why = back = ""
+    for event in events:
+        if event.kind in ("job.waits", "attempt.ended"):
+            why = f"The work before this did not go through ({event.data['rule']}): {event.data['what']}"
+            if event.data["rule"] == "text-conflict":
+                why += f" {_CLASH}"
+        elif event.kind in ("job.retry", "job.round"):
+            back = "" if event.data.get("answer") or event.kind == "job.round" else why
+    return back
 
 
 def _goal(card: Card) -> str:

@@ -15,7 +15,8 @@ from interlock.app.cards import CardProblem, check_cards, graph_of
 from interlock.core.agent.proposing import Document, is_open, with_owner
 from interlock.core.contract.overlap import Overlap
 from interlock.core.problems import BadInput, Misuse, Problem, Refusal, Refused, Where
-from interlock.ports import CardFile, ContractFiles, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.contract import CardFile, ContractFiles
 
 _NAME: Final = re.compile(r"split-[0-9a-f]{1,16}")
 _ABOUT: Final = "proposal.json"
@@ -164,7 +165,7 @@ def accept(ports: Ports, named: str, owners: Mapping[str, str], default: str | N
     judged = judge(ports.files, source, landed, owned, open_owners=False)
     if not judged.ready:
         raise Refused(_not_ready(named, judged))
-    files = _write(ports.repo.top, owned)
+    files = _write(ports.repo.at_hand, owned)
     if _NAME.fullmatch(named):
         shape = {"by": actor, "at": ports.clock.now(), "owners": dict(judged.owners), "files": list(files)}
         (ports.records.job(named) / _ACCEPTED).write_text(json.dumps(shape, indent=2), encoding="utf-8")

@@ -10,7 +10,7 @@ from interlock.app.running import Bench, run_all
 from interlock.core.contract.card import Check
 from interlock.core.gate.fixes import cases_of, file_of
 from interlock.core.job.evidence import CaseState, CheckRun, Verdict
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _ORDER: Final[tuple[CaseState, ...]] = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
 

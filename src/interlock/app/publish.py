@@ -6,14 +6,13 @@ from typing import Any
 
 from interlock.app.approvals import check_approved
 from interlock.app.base import View, fresh_view
-from interlock.app.foreseen import clashing, foresee
 from interlock.core.gate.changes import Change
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.job.trust import TAMPERED
 from interlock.core.job.verified import Verified
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 SHOWN = 5
 
@@ -28,6 +27,8 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
     if isinstance(proof, Refusal):
         if proof.rule in TAMPERED:
             raise Refused(proof)
+        if proof.rule == "evidence-key":
+            ports.narrate(f"{job.slug}: {proof.what} It is checked again.")
         _verify_again(ports, job)
         return {"published": False}
     check_approved(ports, view, job)
@@ -38,6 +39,8 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
             _wait_for_owner(ports, view, job, shared)
         else:
             _publish(ports, view, job, proof)
+    from interlock.app.foreseen import foresee  # what it loads, a look at the status must not wait for
+
     foresee(ports, view, ports.store.job(job.id))
     return {"published": not shared}
 
@@ -51,7 +54,12 @@ def _publish(ports: Ports, view: View, job: Job, proof: Verified) -> None:
 def prove(ports: Ports, view: View, job: Job) -> Verified | Refusal:
     """The proof that the job's head passed its card's checks under the present policy, or why there is none."""
     return ports.store.proof(
-        job.id, commit=job.head or "", card_oid=job.card_oid, policy_digest=view.policy_digest, tree=job.tree
+        job.id,
+        commit=job.head or "",
+        card_oid=job.card_oid,
+        policy_digest=view.policy_digest,
+        tree=job.tree,
+        listed=view.policy.evidence.keys,
     )
 
 
@@ -94,6 +102,8 @@ def _paths(changes: tuple[Change, ...] | Refused) -> set[str]:
 
 
 def _wait_for_owner(ports: Ports, view: View, job: Job, shared: dict[str, list[str]]) -> None:
+    from interlock.app.foreseen import clashing
+
     meeting = {branch for branches in shared.values() for branch in branches}
     clashes = clashing(ports, view, job, [each for each in _others(ports, job) if each[0] in meeting])
     told = f" Git cannot put it together with {', '.join(clashes)}." if clashes else ""

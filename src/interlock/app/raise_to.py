@@ -14,7 +14,7 @@ from interlock.app.costs import Spent, spent
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import InterlockError
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _BUDGETS: Final = ("usd", "tokens", "attempt_usd", "attempt_tokens")
 _RULES: Final = frozenset({"budget", "not-worth"})

@@ -15,7 +15,7 @@ from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _FORM: Final = re.compile(r"((?:attempt\.)?(?:usd|tokens))=(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES: Final = {"": 1, "k": 1_000, "m": 1_000_000}

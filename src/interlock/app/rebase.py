@@ -7,7 +7,7 @@ from typing import Any
 from interlock.app.base import fresh_view
 from interlock.app.isolate import place_of
 from interlock.core.job.lifecycle import Job
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def onto_default_branch(ports: Ports, job: Job) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from interlock.app.running import Bench, key_of, lock_of, run_fresh
 from interlock.core.contract.card import Check
 from interlock.core.gate.flaky import LEAST_SECONDS, failed_tests, narrowed, worth_another
 from interlock.core.job.evidence import CheckRun
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _SLACK: Final = 2.0
 """How much longer than the first run a further one may take."""

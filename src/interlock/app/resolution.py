@@ -17,7 +17,7 @@ from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.resolving import Resolution, faults, judge_proof, others_tests, read_resolution
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 TestRun = Callable[[str, str], str | None]
 """The state of a test on a commit, with its file as the work has it (app.proving); None: it did not run."""
@@ -37,9 +37,11 @@ def widened(card: Card, other: Card) -> Card:
 
 
 def violations(card: Card, other: Card, changes: Sequence[Change], protected: Sequence[str]) -> tuple[Violation, ...]:
-    """Changed paths that neither of the two cards allows."""
+    """Changed paths that neither of the two cards allows; of one that neither owns, what the other owns is told as well."""
     theirs = {each.path for each in judge_scope(other, changes, protected_paths=protected)}
-    return tuple(each for each in judge_scope(card, changes, protected_paths=protected) if each.path in theirs)
+    both = tuple(each for each in judge_scope(card, changes, protected_paths=protected) if each.path in theirs)
+    said = f"{other.slug}, with which it is brought together, owns {', '.join(other.owned_paths)}."
+    return tuple(replace(each, why=f"{each.why} {said}") if each.rule == "outside" else each for each in both)
 
 
 def judge(ports: Ports, view: View, job: Job, run: TestRun) -> Verdict:

@@ -8,7 +8,7 @@ from interlock.app.decide import find_open, resolve_with
 from interlock.app.intents import MET
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 RESOLVABLE: Final = MET | {"resolution"}
 """Rules by which a job waits because of another change, or of a resolution that did not hold."""

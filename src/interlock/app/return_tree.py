@@ -10,7 +10,7 @@ from interlock.app.isolate import environment_of, place_of, write_environment
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import InterlockError, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _NOTHING_DONE: Final = frozenset({"name-taken", "unsaved"})
 """Refusals of Workspaces.restore that come before it touches anything."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from interlock.app.backwards import bring_branch, inverse_of
 from interlock.app.base import View, fresh_view, landed_slugs
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.dispatch import foreign_branches
 from interlock.app.isolate import isolate
 from interlock.app.new_card import NewCard, card_text
+from interlock.app.undoing import landed_on
 from interlock.core.contract.card import Budget, Card, Check, Needs
 from interlock.core.contract.paths import PatternError, parse
 from interlock.core.gate.request import Request
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
-from interlock.ports import Author, Inverse, Landing, Ports, TextConflict
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Inverse
 
 PREFIX: Final = "revert-"
 _LONGEST: Final = 41
@@ -24,12 +27,16 @@ _LONGEST: Final = 41
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverted:
-    """The job that takes a change back, what it takes back, what stood on that, and the card for the test that was missing."""
+    """The job that takes a change back, what it takes back, what stands on that, and the card for the test that was missing.
+
+    ``landed`` are those of the dependants that have landed.
+    """
 
     job: Job
     of: Job
     paths: tuple[str, ...]
     dependants: tuple[str, ...]
+    landed: tuple[str, ...]
     card: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:
@@ -55,10 +62,17 @@ def revert(ports: Ports, change: str, actor: str, why: str) -> Reverted:
     with ports.records.lock(f"revert-{of.id}", wait=None):
         job = _open_revert(ports, of) or _admit(ports, view, of, actor, why)
         if not job.worked:
-            _bring_branch(ports, view, job, of, actor, why)
+            bring_branch(ports, view, job)
         job = isolate(ports, job.id, view)
     paths = tuple(from_json(job.card).owned_paths)
-    return Reverted(job=job, of=of, paths=paths, dependants=_dependants(ports, of), card=_missing_test(of, actor, why))
+    return Reverted(
+        job=job,
+        of=of,
+        paths=paths,
+        dependants=_dependants(ports, of),
+        landed=landed_on(ports, of.slug),
+        card=_missing_test(of, actor, why),
+    )
 
 
 # ---------------------------------------------------------------- what is meant
@@ -104,47 +118,9 @@ def _dependants(ports: Ports, of: Job) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- its work
-def _inverse(ports: Ports, view: View, of: Job, actor: str, why: str) -> Inverse:
-    message = (
-        f'Revert "{from_json(of.card).subject}"\n\n{why}\n\nThis reverts commit {{commit}}.\n\n'
-        f"Interlock-Reverts: {of.slug}@{(of.landed_commit or '')[:12]}\n"
-    )
-    author = Author(name=actor, email=f"{actor.strip('@') or 'owner'}@interlock.invalid")
-    found = ports.repo.inverse(view.base.oid, of.id, message=message, author=author)
-    if found is None:
-        raise Refused(
-            Refusal(
-                rule="not-landed",
-                what=f"No commit on {view.base.ref} carries the work of {of.slug} ({of.id}).",
-                why="What is not there cannot be taken back.",
-                would_change="Nothing: see git log on the default branch.",
-            )
-        )
-    if isinstance(found, TextConflict):
-        raise Refused(
-            Refusal(
-                rule="text-conflict",
-                what=f"{of.slug} cannot be taken back by itself: later work changed the same lines of {', '.join(found.paths)}.",
-                why="Taking it back would take a part of that away too.",
-                would_change="Revert the later change first, or dispatch a card that removes it by hand.",
-                holders=found.paths,
-            )
-        )
-    if not found.paths:
-        raise Refused(
-            Refusal(
-                rule="empty-diff",
-                what=f"Nothing of {of.slug} is left on {view.base.ref}.",
-                why="A revert that changes nothing is none.",
-                would_change="Nothing: it was taken back already.",
-            )
-        )
-    return found
-
-
 def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
     """Take a slot for the revert, when nothing is in its way; nothing leaves this machine yet."""
-    inverse = _inverse(ports, view, of, actor, why)
+    inverse = inverse_of(ports, view, of, actor, why)
     card = _card(ports, view, of, inverse, why)
     branch = branch_of(card.slug)
     if branch in ports.repo.stand([branch]):
@@ -175,25 +151,6 @@ def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
     )
     ports.store.admit(request)
     return ports.store.job(request.job)
-
-
-def _bring_branch(ports: Ports, view: View, job: Job, of: Job, actor: str, why: str) -> None:
-    """Push the inverse as the branch that the job takes over; a branch that stands there by now was pushed before a kill."""
-    if job.branch in ports.repo.stand([job.branch]):
-        return
-    inverse = _inverse(ports, view, of, actor, why)
-    answer: Landing = ports.repo.push_branch(job.branch, inverse.commit, None)
-    if answer.state == "landed":
-        fresh_view(ports)
-        return
-    raise Refused(
-        Refusal(
-            rule="push-rejected",
-            what=f"The remote did not take {job.branch}: {answer.message or answer.state}.",
-            why="The train lands what stands on the remote.",
-            would_change="Mend it, then say the same again.",
-        )
-    )
 
 
 def _card(ports: Ports, view: View, of: Job, inverse: Inverse, why: str) -> Card:

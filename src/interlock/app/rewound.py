@@ -7,7 +7,8 @@ from typing import Any
 
 from interlock.core.job.lifecycle import State
 from interlock.core.problems import InterlockError
-from interlock.ports import LandingRow, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.history import LandingRow
 
 RULE = "base-rewound"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,9 +19,9 @@ from interlock.core.contract.card import Card, Level, Needs
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.approvals import hosts_allowed, rules_of
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refused
 from interlock.core.sandbox import HOME, SOCKETS, Bind, Host
-from interlock.ports import Branch, Guarded, Ports, Room
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Branch, Guarded, Room
 
 
 class Furnished(NamedTuple):
@@ -36,10 +36,11 @@ class Furnished(NamedTuple):
 class Wanted:
     """What a room is furnished with: a job's or a train's needs by the policy, its values, and where decisions are noted.
 
-    ``name`` is of the job record that it belongs to.
+    ``name`` is of the job record that it belongs to, ``slug`` what a person calls the job, where it is one.
     """
 
     name: str
+    slug: str = ""
     needs: Needs
     policy: Policy
     approved: Collection[str] = ()
@@ -51,6 +52,7 @@ def wanted_by(ports: Ports, job: Job, card: Card, policy: Policy, record: Path) 
     """What one job's rooms are furnished with."""
     return Wanted(
         name=job.id,
+        slug=job.slug,
         needs=card.needs,
         policy=policy,
         approved=job.approved,
@@ -151,16 +153,6 @@ def surroundings(ports: Ports, wanted: Wanted, commit: str, level: Level) -> str
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def redactions(ports: Ports, card: Card, policy: Policy) -> tuple[str, ...]:
-    """The texts of the job's secrets, as far as they can be had now; what a task says is recorded without them."""
-    found = []
-    for name in card.needs.secrets:
-        secret = policy.secret(name)
-        with suppress(Refused):
-            found += [ports.secrets.read(secret)] if secret else []
-    return tuple(found)
-
-
 def present(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the paths that are there on this machine, ``~`` expanded; the rest is another machine's."""
     expanded = (str(Path(path).expanduser()) for path in paths)
@@ -173,7 +165,9 @@ def _secrets(ports: Ports, wanted: Wanted) -> dict[str, str]:
     for name in wanted.needs.secrets:
         missing = f"Add {name} under secrets in interlock.yaml, or take it off the card."
         what = f"The secret {name}"
-        secret = permitted(wanted.policy, name, wanted.approved, what=what, slug=wanted.name, missing=missing)
+        secret = permitted(
+            wanted.policy, name, wanted.approved, what=what, slug=wanted.slug or wanted.name, missing=missing
+        )
         found[name] = ports.secrets.read(secret)
     return found
 

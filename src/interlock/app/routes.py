@@ -11,7 +11,7 @@ from interlock.core.contract.agents import ONE_RUN
 from interlock.core.contract.card import Card
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import BadInput, Misuse
-from interlock.ports import CardFile
+from interlock.ports.contract import CardFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from interlock.app.rooms import Furnished
 from interlock.core.contract.card import Check, Level
 from interlock.core.gate.surfaces import demand_of, is_readable
 from interlock.core.job.evidence import CheckRun
-from interlock.ports import Ports, Room
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Room
 
 READER = 4
 """Counted up when reports are read in another way, so that no run is compared with one that was read before."""
@@ -89,7 +90,11 @@ def _folder(bench: Bench) -> Path:
 def _run_in(
     ports: Ports, checks: Sequence[tuple[Check, str]], bench: Bench, room: Room, *, remember: bool = True
 ) -> dict[str, CheckRun]:
-    """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote."""
+    """Run checks one after the other; each finds the tracked files as the commit has them, whatever others wrote.
+
+    Raises Refused (evidence-key) before the first one, where nobody would believe what comes out.
+    """
+    ports.signer.check()
     runs: dict[str, CheckRun] = {}
     with bench.furnish(room) as done:
         for check, key in checks:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.app.base import POLICY_FILE, card_file
-from interlock.core.contract.policy import Policy
-from interlock.core.gate.changes import Change
 from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.job.ids import branch_of
 from interlock.core.merge.numbered import SameNumber, counted, same_numbers
 from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
-from interlock.ports import Blob, ContractFiles, Reader
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from interlock.core.contract.policy import Policy
+    from interlock.core.gate.changes import Change
+    from interlock.ports.contract import ContractFiles
+    from interlock.ports.repository import Blob, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

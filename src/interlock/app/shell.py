@@ -12,12 +12,13 @@ from interlock.app.base import last_view
 from interlock.app.cardjson import from_json
 from interlock.app.isolate import INHERIT, environment_of, place_of
 from interlock.app.rooms import room_of
+from interlock.app.show import known_job
 from interlock.app.up import standing
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Misuse
 from interlock.core.sandbox import HOME
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +63,8 @@ def seen_from_here(ports: Ports, slug: str) -> dict[str, str]:
     What has a meaning only inside a sandbox is left out: the address of a database there is somebody else's here.
     Raises Misuse without a task.
     """
-    job = ports.store.find(slug)
-    if job is None or job.workspace is None:
+    job = known_job(ports, slug)
+    if job.workspace is None:
         raise Misuse(f"{slug} has no task of its own yet.", hint=f"interlock dispatch {slug}")
     values = {name: value for name, value in environment_of(ports, job).items() if name != INHERIT}
     values |= {name: str(number) for name, number in job.ports.items()}

@@ -11,7 +11,7 @@ from interlock.app.isolate import place_of
 from interlock.core.job.events import Event
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import Misuse
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,17 @@ class Shown:
         }
 
 
-def show(ports: Ports, slug: str) -> Shown:
-    """Everything on the record of a slug's open or newest job.  Raises Misuse when there is none."""
+def known_job(ports: Ports, slug: str) -> Job:
+    """A slug's open or newest job.  Raises Misuse when there is none."""
     job = ports.store.find(slug)
     if job is None:
         raise Misuse(f"There is no job of {slug}.", hint=f"interlock dispatch {slug} starts one.")
+    return job
+
+
+def show(ports: Ports, slug: str) -> Shown:
+    """Everything on the record of a slug's open or newest job.  Raises Misuse when there is none."""
+    job = known_job(ports, slug)
     evidence = tuple(
         {
             "id": number,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
-from interlock.app.base import fresh_view
-from interlock.app.landing import LANDING, has_landed
-from interlock.app.leaving import leave
+from interlock.app.base import fresh_view, last_view
+from interlock.app.landing import LANDING, has_landed, unproven
+from interlock.app.leaving import dissolve, leave
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Misuse, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def command(owner: str, number: int | None = None) -> str:
@@ -27,12 +28,14 @@ def asked(ports: Ports, number: int | None = None) -> tuple[TrainState, ...]:
 def sign_off(ports: Ports, actor: str, number: int | None = None) -> TrainState:
     """Approve a tested train as one of its owners: the oldest that asks for this one, or the one of that number.
 
-    Raises Misuse when no train waits, Refused when the actor is not an owner whose sign-off is missing.
+    Raises Misuse when no train waits, Refused when the actor is not an owner whose sign-off is missing, or when nothing that may
+    be believed proves the combined result any more: then the train is dissolved, and its members wait.
     """
     waiting = asked(ports, number)
     train = next((train for train in waiting if actor in train.unsigned), None)
     if train is None:
         raise _not_asked(ports, actor, waiting)
+    _check_proven(ports, train)
     ports.store.record(
         NewEvent(
             subject=f"train:{train.number}",
@@ -46,6 +49,15 @@ def sign_off(ports: Ports, actor: str, number: int | None = None) -> TrainState:
         if member.owner == actor:
             ports.store.approve(member.job, member.head, actor, text=f"signed off train {train.number}")
     return ports.store.train(train.number) or train
+
+
+def _check_proven(ports: Ports, train: TrainState) -> None:
+    """An owner signs off what was tested, and nothing that somebody wrote there.  Raises Refused, BrokenRules."""
+    doubt = unproven(ports, last_view(ports), train)
+    if doubt is None:
+        return
+    dissolve(ports, train, doubt.rule, doubt.what, f"{doubt.would_change} Then resume.")
+    raise Refused(replace(doubt, what=f"{doubt.what} Train {train.number} is dissolved, and its members wait."))
 
 
 def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...]) -> Exception:

@@ -17,7 +17,7 @@ from interlock.core.contract.around import Secret
 from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

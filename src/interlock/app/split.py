@@ -14,7 +14,7 @@ from interlock.app.proposal import Judged, judge, keep
 from interlock.core.agent.proposing import ask, ask_again, documents
 from interlock.core.job.events import LONE
 from interlock.core.problems import BadInput, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 REPAIRS: Final = 2
 """How often a batch that is not ready is handed back with its problems."""

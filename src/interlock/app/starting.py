@@ -11,7 +11,7 @@ from interlock.app import handing, intents, phases, resolution, spending, watche
 from interlock.app.adopt import is_adoption
 from interlock.app.base import View, last_view
 from interlock.app.cardjson import from_json
-from interlock.app.prompt import prompt_for, resumed_prompt
+from interlock.app.prompt import came_back, prompt_for, resumed_prompt
 from interlock.app.rooms import room_of
 from interlock.app.trials import end_of_log
 from interlock.core.agent.adapter import Capabilities
@@ -21,7 +21,9 @@ from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Assignment, Launch, Ports
+from interlock.ports.agents import Assignment
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import Launch
 
 
 def effective_card(ports: Ports, job: Job) -> Card:
@@ -38,12 +40,14 @@ def started_by(ports: Ports, job: Job, number: int) -> Mapping[str, Any]:
 def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
     """What the record says of an attempt that starts now.
 
-    Raises Refused (no-agent, budget, secret, approval, rules-size) when it cannot be started by the present policy.
+    Raises Refused (no-agent, budget, secret, approval, rules-size, evidence-key) when it cannot be started by the present policy.
     """
+    ports.signer.check()  # nobody could prove here what the agent makes
     view = last_view(ports)
     card = effective_card(ports, job)
     hypothesis = job.hypotheses[-1] if job.hypotheses else None
     data: dict[str, Any] = {"hypothesis": hypothesis, "sign": view.policy.sign_commits}
+    data |= {"secrets": list(card.needs.secrets), "rules_at": view.base.oid}
     if is_adoption(job, number):
         return data | {"agent": card.agent.use, "model": card.agent.model, "phase": "implement"}
     phase = phases.due(job, view)
@@ -107,8 +111,8 @@ def _prompt(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice
     handed = handing.handed(ports, view, choice)
     if phase == "resolve":
         return prompt_for(card, job, number, phase=phase, handed=handed, resolution=intents.briefing(ports, job))
-    packs = phases.packs(ports, job)
-    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=end_of_log(ports, job))
+    packs, log, back = phases.packs(ports, job), end_of_log(ports, job), came_back(ports.store.events(job.id))
+    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=log, back=back)
 
 
 def _routed(ports: Ports, job: Job, view: View, phase: str) -> tuple[Routed, Capabilities]:

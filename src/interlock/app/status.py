@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from interlock.app.asking import kind_of, options_of, permission_options
+from interlock.app.base import last_view
 from interlock.app.beside import ended
+from interlock.app.cards import FOLDER, slug_of
 from interlock.app.clones import is_elsewhere, kept_there
 from interlock.app.raise_to import detail_of
 from interlock.app.rewound import question, rewound
 from interlock.app.sign_off import command as sign_off_command
-from interlock.app.train_show import stall_text, stalled, whys
+from interlock.app.train_show import look_at, stall_text, stalled, whys
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.merge.train import TrainState
 from interlock.core.merge.waits import Stall
-from interlock.ports import Ports, Running
+from interlock.core.problems import BrokenRules, InterlockError, Misuse, Problem
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import Running
+
+BROKEN: Final = "broken-rules"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +33,8 @@ class Status:
     """Jobs (open ones first), the open trains, and what a person is asked; ``now`` is when, ``permissions`` by job.
 
     ``details`` are by job what its options are told from, where that is more than it waits with; ``whys`` says of each ready job what it
-    waits for, ``stall`` that nothing was started for too long, ``rewound`` what landed and is no longer on the default branch.
+    waits for, ``stall`` that nothing was started for too long, ``rewound`` what landed and is no longer on the default branch,
+    ``broken`` why the rules there cannot be read, ``looks`` by train what its owners should look at before they sign.
     """
 
     jobs: tuple[Job, ...]
@@ -39,6 +47,8 @@ class Status:
     whys: Mapping[str, str] = field(default_factory=dict)
     stall: Stall | None = None
     rewound: tuple[Mapping[str, Any], ...] = ()
+    broken: tuple[Problem, ...] = ()
+    looks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     now: float = 0.0
 
     @property
@@ -60,8 +70,11 @@ class Status:
         items += [_permission(job, each, self.now) for job in self.jobs for each in self.permissions.get(job.id, ())]
         tested = [train for train in self.trains if train.phase == "tested"]
         for train in tested:
-            items += [_train_question(train, named=len(tested) > 1)] if train.unsigned else []
+            looks = self.looks.get(train.number, ())
+            items += [_train_question(train, looks, named=len(tested) > 1)] if train.unsigned else []
         items += self.rewound
+        if self.broken:
+            items.append(_broken_question(self.broken, self.now))
         if self.stall is not None:
             items.append(_stall_question(self.stall))
         aged = ({**item, "age": round(max(0.0, self.now - item["since"]), 1)} for item in items)
@@ -133,8 +146,26 @@ def status(ports: Ports, *, everything: bool = False) -> Status:
         | {job.id: kept_there(job) for job in ordered if job.state in OPEN and is_elsewhere(ports, job)},
         stall=stalled(ports, trains),
         rewound=tuple(question(row, ports.store.job(row.job).owner) for row in rewound(ports)),
+        broken=_broken(ports),
+        looks={
+            train.number: tuple(f"{each.slug}: {note}" for each in train.landing for note in look_at(ports, each))
+            for train in trains
+            if train.open and train.phase == "tested"
+        },
         now=ports.clock.now(),
     )
+
+
+def has_cards(ports: Ports) -> bool:
+    """Whether there is a card that no job was made of: by the last fetch, or before the first one in the folder at hand."""
+    paths: Iterable[str] = ()
+    try:
+        paths = ports.repo.files(ports.repo.last_base().oid)
+    except InterlockError:
+        with suppress(Misuse):  # a bare repository has no folder at hand
+            paths = [f"{FOLDER}/{path.name}" for path in (ports.repo.at_hand / FOLDER).glob("*")]
+    slugs = {slug for path in paths if (slug := slug_of(path)) is not None}
+    return bool(slugs.difference(job.slug for job in ports.store.jobs(open_only=False)))
 
 
 def permissions(ports: Ports, job: Job) -> tuple[Asked, ...]:
@@ -180,24 +211,53 @@ def _permission(job: Job, asked: Asked, now: float) -> dict[str, Any]:
     }
 
 
-def _train_question(train: TrainState, *, named: bool) -> dict[str, Any]:
+def _train_question(train: TrainState, looks: tuple[str, ...], *, named: bool) -> dict[str, Any]:
     """What the owners of a tested train are asked; ``named``: there are several, so the number is needed."""
     slugs = ", ".join(member.slug for member in train.landing)
+    look = " What no rule refuses and is worth a look stands below." if looks else ""
     number = train.number if named else None
     return {
         "kind": "sign-off",
         "slug": f"train {train.number}",
         "job": None,
         "rule": "sign-off",
-        "what": f"The combined result of {slugs} is green.",
+        "what": f"The combined result of {slugs} is green.{look}",
         "ask": f"Signed by {', '.join(train.unsigned)}, it may land.",
         "owner": ", ".join(train.unsigned),
         "since": train.since,
-        "tail": "",
+        "tail": "\n".join(looks),
         "options": [
             {"label": f"sign the combined result off as {owner}", "command": sign_off_command(owner, number)}
             for owner in train.unsigned
         ],
+    }
+
+
+def _broken(ports: Ports) -> tuple[Problem, ...]:
+    """Why the rules of the default branch, as last fetched, cannot be read; nothing where they can, or where there is none."""
+    try:
+        last_view(ports)
+    except BrokenRules as fault:
+        return fault.problems
+    except InterlockError:
+        return ()
+    return ()
+
+
+def _broken_question(problems: tuple[Problem, ...], now: float) -> dict[str, Any]:
+    told = " ".join(f"{each.where}: {each.what} {each.fix}" for each in problems)
+    return {
+        "kind": "stop",
+        "slug": "the default branch",
+        "job": None,
+        "rule": BROKEN,
+        "what": f"Nothing is started, checked or landed, since its rules cannot be read. {told}",
+        "ask": "Mend it on the default branch; interlock run then goes on where it was, and nobody has to be resumed.",
+        "owner": "",
+        "since": now,
+        "tail": "",
+        "problems": [each.as_json() for each in problems],
+        "options": [{"label": "go on once it is mended", "command": "interlock run"}],
     }
 
 

@@ -10,7 +10,7 @@ from interlock.core.merge.queue import Cancel, Set, stripped
 from interlock.core.merge.speculation import decide
 from interlock.core.merge.standing import present, queue_of, under_way
 from interlock.core.merge.train import TrainState, departed
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 LOOK: Final = 1.0
 """Seconds between two looks at the train while a run goes on."""

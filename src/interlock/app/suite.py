@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from interlock.app.reruns import run_again
@@ -12,7 +12,7 @@ from interlock.core.gate.judge import Beside, judge_check
 from interlock.core.gate.surfaces import wants_base, with_demands_of
 from interlock.core.gate.tests_kept import STILL, Moves
 from interlock.core.job.evidence import CheckRun, Verdict
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 __all__ = ["BELIEVED", "Bench", "Doubt", "distinct", "known_green", "run_suite"]
 
@@ -21,12 +21,12 @@ __all__ = ["BELIEVED", "Bench", "Doubt", "distinct", "known_green", "run_suite"]
 class Doubt:
     """What is done about a check that fails: how often it is run again, and whether the base is asked if it fails there too.
 
-    ``moves`` is what the syntax of both sides says about tests that moved.
+    ``moves`` tells what the syntax of both sides says about tests that moved; it is asked only where a report is judged.
     """
 
     reruns: int = 0
     ask_base: bool = False
-    moves: Moves = STILL
+    moves: Callable[[], Moves] = lambda: STILL
 
 
 BELIEVED = Doubt()
@@ -64,7 +64,8 @@ def _compared(run: CheckRun, doubt: Doubt) -> bool:
 def _judged(
     ports: Ports, check: Check, head: Bench, tried: tuple[CheckRun, ...], before: CheckRun | None, doubt: Doubt
 ) -> Verdict:
-    beside = Beside(moves=doubt.moves, earlier=_earlier(ports, check, head, tried))
+    moves = doubt.moves() if tried[-1].report is not None else STILL
+    beside = Beside(moves=moves, earlier=_earlier(ports, check, head, tried))
     return judge_check(check, tried[-1], before, beside)
 
 

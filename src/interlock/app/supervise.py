@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from interlock.app.base import last_view
+from interlock.app.base import fresh_view, last_view
 from interlock.app.clones import ours, tell_theirs
 from interlock.app.leaving import make_wait
 from interlock.app.leftover import sweep
@@ -16,7 +17,8 @@ from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN
 from interlock.core.merge.waits import stall
 from interlock.core.plan import Action, Snapshot, plan, run_of, subject_of
-from interlock.ports import Engine, Ports
+from interlock.core.problems import BrokenRules, InterlockError
+from interlock.ports.bundle import Engine, Ports
 
 TICK = 5.0
 AGAIN = 30.0
@@ -31,18 +33,23 @@ def snapshot(ports: Ports, running: frozenset[str] = frozenset()) -> Snapshot:
 def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callable[[], bool] = lambda: False) -> None:
     """Do what is due until nothing is, or for ever with watch; may be ended and started again at any moment.
 
-    One action at a time is carried out for each job and for the train.  First, what killed commands left is put away.
+    One action at a time is carried out for each job and for the train.  First, what killed commands left is put away.  While
+    the rules on the default branch cannot be read nothing is started, and what runs goes on.
     """
     sweep(ports)
-    tell_unknown_classes(ports, last_view(ports))
-    tell_needy(ports)
     started: dict[str, float] = {}
     told: set[str] = set()
+    look = _Look(ports)
     while not stop():
         running = engine.running()
         _record_failures(ports, engine.failures())
         busy = {subject_of(name) for name in running}
-        seen = snapshot(ports, running)
+        seen = look.snapshot(running)
+        if seen is None:
+            if not running and not watch:
+                return
+            engine.wait(TICK)
+            continue
         planned = plan(seen)
         tell_theirs(ports, seen.jobs, planned, told)
         due = [action for action in ours(ports, seen.jobs, planned) if action.subject not in busy]
@@ -55,18 +62,63 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
             _tell(ports, action)
             started[action.id] = ports.clock.now()
             engine.start(action)
-        if not fresh and not running and not watch:
-            _tell_stall(ports, seen, told)
-            return
         if not fresh:
             _tell_stall(ports, seen, told)
-            tell_needy(ports)
+            look.tell()
+        if not fresh and not running and not watch:
+            return
         engine.wait(TICK)
 
 
+class _Look:
+    """A supervisor's look at what there is; it says once of each commit that its rules cannot be read, and then looks again for others."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._new = True
+        self._broken = ""
+        self._fetched = ports.clock.now()
+
+    def snapshot(self, running: frozenset[str]) -> Snapshot | None:
+        """All that the plan looks at; None while the rules cannot be read.  Readable ones are first asked who cannot go on by them."""
+        try:
+            if self._new:
+                self.tell()
+            seen = snapshot(self._ports, running)
+        except BrokenRules as fault:
+            self._tell_broken(fault)
+            return None
+        self._new, self._broken = False, ""
+        return seen
+
+    def tell(self) -> None:
+        """Make ready changes wait that no train takes by the rules as they are now."""
+        with suppress(BrokenRules):  # the next look tells
+            tell_unknown_classes(self._ports, last_view(self._ports))
+            tell_needy(self._ports)
+
+    def _tell_broken(self, fault: BrokenRules) -> None:
+        self._new = True
+        if fault.told != self._broken:
+            self._broken = fault.told
+            self._ports.narrate(
+                f"Nothing is started, checked or landed until this is mended on the default branch: {fault.told}"
+            )
+        if self._ports.clock.now() - self._fetched > AGAIN:
+            self._fetched = self._ports.clock.now()
+            with suppress(InterlockError):  # the same, or a remote that is away: the next look tells
+                fresh_view(self._ports)
+
+
 def left_undone(ports: Ports) -> tuple[str, ...]:
-    """What is due all the same after a look that found nothing more to start: ids of actions that could not be carried out."""
-    seen = snapshot(ports)
+    """What is due all the same after a look that found nothing more to start: ids of actions that could not be carried out.
+
+    Nothing is due while the rules cannot be read; that is told by the status.
+    """
+    try:
+        seen = snapshot(ports)
+    except BrokenRules:
+        return ()
     return tuple(action.id for action in ours(ports, seen.jobs, plan(seen)))
 
 

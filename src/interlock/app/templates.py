@@ -21,7 +21,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from interlock.core.contract.around import Template
 from interlock.core.problems import Problem, Refusal, Refused, Where
 from interlock.core.sandbox import RUN, Bind
-from interlock.ports import Commands, Done, Room
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Commands, Done
 
 STAGING: Final = f"{RUN}/staging"
 _MOST: Final = 1 << 20

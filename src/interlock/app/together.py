@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from interlock.app.base import View
 from interlock.app.cardjson import from_json
@@ -19,7 +20,8 @@ from interlock.core.contract.union import in_all
 from interlock.core.contract.union import together as union
 from interlock.core.job.evidence import Verdict
 from interlock.core.merge.train import TrainState
-from interlock.ports import Merged, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Merged
 
 
 def check_together(
@@ -41,7 +43,7 @@ def check_together(
     checks = _checks(ports, view, jobs)
     head, before = _benches(ports, view, train, merged, base or view.base.oid, jobs, slot)
     head, before = replace(head, stop=stop), replace(before, stop=stop)
-    moves = moves_between(ports, before.commit, head.commit)
+    moves = cache(partial(moves_between, ports, before.commit, head.commit))
     verdicts = run_suite(ports, checks, head, before, doubt=Doubt(moves=moves))
     return verdicts, sum(1 for verdict in verdicts if not verdict.run.cached)
 
@@ -62,7 +64,7 @@ def train_level(ports: Ports, view: View, jobs: Sequence[str]) -> Level:
 
     Raises Refused (isolation) when that one cannot be had any more.
     """
-    demanded = [level_of(ports.store.job(job)) for job in jobs]
+    demanded = [level_of(job) for job in ports.store.jobs_of(jobs)]
     if view.policy.isolation is not None:
         demanded.append(view.policy.isolation)
     return ports.workspaces.level_for(strictest(demanded))
@@ -87,7 +89,7 @@ def _benches(
 
 def _wanted(ports: Ports, view: View, train: TrainState, jobs: Sequence[str], level: Level, slot: int) -> Wanted:
     """The needs of all members together; a host only where each of them may reach it, since their code runs side by side."""
-    members = [ports.store.job(job) for job in jobs]
+    members = ports.store.jobs_of(jobs)
     cards = [from_json(job.card) for job in members]
     again = f"-{slot}" if slot > 1 else ""
     _, numbers = ports.blocks.claim(f"train{again}", dict(view.policy.ports))
@@ -110,5 +112,5 @@ def _wanted(ports: Ports, view: View, train: TrainState, jobs: Sequence[str], le
 
 
 def _checks(ports: Ports, view: View, jobs: Sequence[str]) -> tuple[Check, ...]:
-    own = [check for job in jobs for check in checks_of(from_json(ports.store.job(job).card), view)]
+    own = [check for job in ports.store.jobs_of(jobs) for check in checks_of(from_json(job.card), view)]
     return distinct((*own, *view.policy.train.checks))

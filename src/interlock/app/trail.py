@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from interlock.app.isolate import place_of
 from interlock.core.job.lifecycle import Job
-from interlock.ports import Ports, SnapshotTaken
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import SnapshotTaken
 
 Phase = Literal["standing", "kept", "away", "returning"]
 

@@ -8,10 +8,11 @@ from interlock.app.base import last_view
 from interlock.app.members import depends_on
 from interlock.app.rewound import rewound, told
 from interlock.core.contract.policy import Train
+from interlock.core.gate.worth_a_look import to_look_at
 from interlock.core.merge.train import Member, TrainState
 from interlock.core.merge.waits import Stall, reasons, stall
 from interlock.core.problems import InterlockError
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 def policy_of(ports: Ports) -> Train | None:
@@ -55,7 +56,7 @@ def trains_json(ports: Ports) -> dict[str, Any]:
     return {
         "number": first.number if first else None,
         "phase": first.phase if first else None,
-        "members": [_member(train, member, why) for train in open_ones for member in train.members],
+        "members": [_member(ports, train, member, why) for train in open_ones for member in train.members],
         "waits_for": list(first.unsigned) if first and first.phase == "tested" else [],
         "runs": sum(train.runs for train in trains),
         "slots": policy.slots,
@@ -77,7 +78,13 @@ def trains_json(ports: Ports) -> dict[str, Any]:
     }
 
 
-def _member(train: TrainState, member: Member, why: dict[str, str]) -> dict[str, Any]:
+def look_at(ports: Ports, member: Member) -> tuple[str, ...]:
+    """What of a change its owner should look at before signing, as its last verification told."""
+    rows = ports.store.evidence(member.job, commit=member.head)
+    return to_look_at(rows[-1][1]) if rows else ()
+
+
+def _member(ports: Ports, train: TrainState, member: Member, why: dict[str, str]) -> dict[str, Any]:
     return {
         "slug": member.slug,
         "state": train.phase,
@@ -86,6 +93,7 @@ def _member(train: TrainState, member: Member, why: dict[str, str]) -> dict[str,
         "train": train.number,
         "solo": member.solo,
         "why": why.get(member.job, ""),
+        "look_at": list(look_at(ports, member)),
     }
 
 

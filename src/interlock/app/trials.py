@@ -20,7 +20,7 @@ from interlock.core.contract.card import Card, Check
 from interlock.core.contract.loop import LoopGate
 from interlock.core.job.evidence import CheckRun
 from interlock.core.job.lifecycle import Job
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 SEED: Final = "INTERLOCK_SEED"
 """The variable in which a gate's command finds the seed of one run."""
@@ -52,6 +52,7 @@ class Trials:
         key = f"loop-{hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:24]}"
         if (known := self.ports.store.cached_run(key)) is not None:
             return known
+        self.ports.signer.check()
         room, env, redact = self._room()
         if seed is not None:
             env = {**env, SEED: str(seed)}

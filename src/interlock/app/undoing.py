@@ -9,10 +9,11 @@ from interlock.core.gate.accepted import excuse, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Finding, Verdict
 from interlock.core.job.lifecycle import Job, State
-from interlock.ports import Author, Inverse, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.repository import Author, Inverse
 
 _NOBODY: Final = Author(name="interlock", email="interlock@localhost")
-_INHERENT: Final = frozenset({"tests-removed", "tests-skipped", "tests-weakened", "judge-changed"})
+_INHERENT: Final = frozenset({"tests-removed", "tests-skipped", "tests-weakened", "judge-changed", "knows-tests"})
 """What taking a change back does to the tests and judges that came with it."""
 
 
@@ -48,6 +49,26 @@ def _is_exactly(ports: Ports, job: Job) -> bool:
     of = str((job.reverts or {})["job"])
     found = ports.repo.inverse(job.base, of, message="", author=_NOBODY)
     return isinstance(found, Inverse) and ports.repo.tree_of(found.commit) == job.tree
+
+
+def landed_on(ports: Ports, slug: str) -> tuple[str, ...]:
+    """Slugs that have landed, and whose cards say that they need this one."""
+    landed = [job for job in ports.store.jobs(open_only=False) if job.state is State.LANDED]
+    return tuple(sorted({job.slug for job in landed if slug in job.card["depends_on"]}))
+
+
+def built_on(ports: Ports, job: Job) -> str:
+    """What a person does about a revert that does not hold, in a sentence before all else; nothing of other jobs."""
+    if not job.reverts:
+        return ""
+    of = job.reverts["slug"]
+    slugs = landed_on(ports, of)
+    first = f" (interlock revert {slugs[0]} --why TEXT)" if slugs else ""
+    named = f"{', '.join(slugs)}, which needs it," if slugs else "What was built on it since"
+    anew = (
+        f"interlock decide {job.slug} --abandon and interlock revert {of} --why TEXT make this one anew on what is left"
+    )
+    return f"{named} may not stand without {of}: take that back first{first}; then {anew}. Or: "
 
 
 def flag_dependants(ports: Ports, landed: Sequence[str]) -> None:

@@ -18,10 +18,12 @@ from interlock.core.contract.around import Service
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.service_order import in_order
-from interlock.core.job.lifecycle import OPEN, Job
+from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.core.sandbox import Relay
-from interlock.ports import Ports, Room, Running, Unit
+from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Running, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,8 @@ def up(ports: Ports, slug: str, actor: str, *, expose: bool = True) -> Up:
 def standing(ports: Ports, slug: str, *, closed: bool = False) -> Job:
     """The job, open unless ``closed`` may do, which must have a tree.  Raises Misuse or Refused (workspace-missing)."""
     job = ports.store.find(slug)
+    if job is not None and job.state is State.LANDED and not closed:
+        raise Misuse(f"{slug} has landed, so nothing stands beside it any more.", hint=f"interlock show {slug}")
     if job is None or job.workspace is None or not (closed or job.state in OPEN):
         raise Misuse(f"{slug} has no task of its own now.", hint=f"interlock dispatch {slug}")
     if not ports.workspaces.exists(place_of(job)):
@@ -94,7 +98,7 @@ def standing(ports: Ports, slug: str, *, closed: bool = False) -> Job:
             Refusal(
                 rule="workspace-missing",
                 what=f"The tree of {slug} is gone: {job.workspace}.",
-                why="Services run in the task's own tree and nowhere else.",
+                why="Services and commands run in the task's own tree and nowhere else.",
                 would_change=(
                     f"interlock resume {slug} makes it again from its branch."
                     if job.state in OPEN

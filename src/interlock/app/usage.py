@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from interlock.app.costs import Cost, costs_between, dollars_of
 from interlock.core.agent.usage import Usage, total
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 By = Literal["class", "agent", "model", "phase"]
 

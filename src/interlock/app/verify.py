@@ -13,23 +13,33 @@ from interlock.app.cardjson import from_json, to_json
 from interlock.app.database import level_of
 from interlock.app.foreseen import foresee
 from interlock.app.judging import Verification, judge_work
+from interlock.app.undoing import built_on
 from interlock.core.contract.card import Card
 from interlock.core.contract.levels import same_user
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import CardFile, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.contract import CardFile
 
 _WAIVE: Final = {
     "tests-removed": "Accept their end with decide --accept",
     "tests-skipped": "Accept the skips with decide --accept",
     "tests-weakened": "Have the tests put back by a retry, or accept exactly this with decide --accept",
     "judge-changed": "Have it put back by a retry, give the file to the card by its exact path, or accept exactly this with decide --accept",
+    "knows-tests": "Have the question taken out by a retry, or accept exactly these places with decide --accept",
     "base-fails": "Mend the base first, or accept exactly these tests, where they are named, with decide --accept",
     "resolution": "Say interlock resolve again, with what it lacked in mind",
     "flaky": "Have the test made steady by a retry, or accept it with decide --accept",
 }
+_OUTSIDE: Final = (
+    "Widen the card on the default branch and decide --again, or retry with a hypothesis that stays inside."
+)
+_PROTECTED: Final = (
+    "Retry with a hypothesis that leaves it alone; or have a person change the file on the default branch, or take its pattern out of"
+    " protected_paths there, and decide --again. No card gives it to the work, not by its exact path either."
+)
 
 
 def verify_step(ports: Ports, subject: str) -> dict[str, Any]:
@@ -124,14 +134,14 @@ def take_over_card(ports: Ports, view: View, job: Job) -> Card | None:
     if fault:
         _wait(ports, job, f"card-unfit:{job.rev}", *fault)
         return None
-    ports.store.record(
-        NewEvent(
-            subject=job.id,
-            step=f"card-changed:{found.oid}:{job.rev}",
-            kind="job.note",
-            data={"text": "The card changed since dispatch.", "card": to_json(found.card), "card_oid": found.oid},
-        )
-    )
+    changed: dict[str, Any] = {
+        "text": "The card changed since dispatch.",
+        "card": to_json(found.card),
+        "card_oid": found.oid,
+        "owner": found.card.integration_owner or job.owner,  # whoever owns it now is asked now
+    }
+    step = f"card-changed:{found.oid}:{job.rev}"
+    ports.store.record(NewEvent(subject=job.id, step=step, kind="job.note", data=changed))
     return found.card
 
 
@@ -158,7 +168,7 @@ def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
             f"scope:{job.rev}",
             first.rule,
             f"{first.path}{more} may not be changed by {job.slug}: {first.why}",
-            "Widen the card on the default branch and decide --again, or retry with a hypothesis that stays inside.",
+            _PROTECTED if first.rule == "protected" else _OUTSIDE,
             violations=[violation.as_json() for violation in result.violations],
         )
         return
@@ -173,7 +183,7 @@ def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
     others = [verdict.what for verdict in result.verdicts if verdict.state == "refused" and verdict is not bad]
     what = " ".join((what, *others))
     detail = dict(data, tail=bad.run.tail if bad else "")
-    _wait(ports, job, f"refused:{job.rev}", rule, what, _ask(rule), **detail)
+    _wait(ports, job, f"refused:{job.rev}", rule, what, built_on(ports, job) + _ask(rule), **detail)
 
 
 def _ask(rule: str) -> str:

@@ -10,7 +10,8 @@ from interlock.app.cardjson import from_json
 from interlock.app.database import level_of
 from interlock.core.contract.paths import parse
 from interlock.core.job.lifecycle import Job, State
-from interlock.ports import End, Ports
+from interlock.ports.bundle import Ports
+from interlock.ports.processes import End
 
 _AT_REST: Final = frozenset({State.WAITING, State.VERIFIED, State.READY})
 

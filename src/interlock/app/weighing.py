@@ -10,11 +10,15 @@ from interlock.core.contract.card import Card, Check
 from interlock.core.contract.paths import parse
 from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.judges import is_ci, judge_judges, touched_judges
+from interlock.core.gate.knows_tests import judge_knowing, knows_tests
+from interlock.core.gate.shadows import Trees
 from interlock.core.gate.test_code import TestFile, is_test_side
+from interlock.core.gate.test_data import emptied
 from interlock.core.gate.tests_kept import STILL, Moves
 from interlock.core.gate.weakened import compare, judge_tests
+from interlock.core.gate.worth_a_look import worth_a_look
 from interlock.core.job.evidence import Verdict
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _SCRIPTS: Final = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _CODE: Final = (".py", *_SCRIPTS, ".go", ".java", ".kt", ".rb")
@@ -24,7 +28,7 @@ _MOST: Final = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """What was found without running anything: verdicts that refuse, and which tests took the place of which."""
+    """What was found without running anything: verdicts, those that refuse first, and which tests took the place of which."""
 
     verdicts: tuple[Verdict, ...]
     moves: Moves
@@ -34,19 +38,26 @@ def weigh(
     ports: Ports, card: Card, checks: Sequence[Check], changes: Sequence[Change], *, base: str, head: str
 ) -> Weighed:
     """Judge the change of the work by syntax: tests that demand less, and files that judge it."""
-    found, moves = compare(*_sides(ports, changes, base, head))
+    old, new = _sides(ports, changes, base, head)
+    found, moves = compare(old, new)
     commands = [check.run for check in checks] + ([card.loop.gate.run] if card.loop is not None else [])
-    touched = touched_judges(
-        commands,
-        changes,
-        _Both(ports, base, head),
-        card.owned_paths,
-        files=lambda: ports.repo.files(base),
-        read_many=lambda paths: [
-            blob.data if blob else None for blob in ports.repo.read_many([(base, path) for path in paths])
-        ],
+    both = _Both(ports, base, head)
+
+    def files() -> Sequence[str]:
+        return ports.repo.files(base)
+
+    def read_many(paths: Sequence[str]) -> list[bytes | None]:
+        return [blob.data if blob else None for blob in ports.repo.read_many([(base, path) for path in paths])]
+
+    touched = touched_judges(commands, changes, both, card.owned_paths, files=files, read_many=read_many)
+    knowing = knows_tests(changes, both, files=files, read_many=read_many)
+    trees = Trees(both, changes, files, read_many)
+    verdicts = (
+        judge_tests((*found, *emptied(changes, both, trees))),
+        judge_judges(touched),
+        judge_knowing(knowing),
+        worth_a_look(old, new, changes, both, trees),
     )
-    verdicts = (judge_tests(found), judge_judges(touched))
     return Weighed(verdicts=tuple(each for each in verdicts if each is not None), moves=moves)
 
 

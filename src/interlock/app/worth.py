@@ -10,7 +10,7 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 _LOOKED_AT = 50
 """The newest closed jobs of a class that its history is told from."""

@@ -36,7 +36,8 @@ def refuse_inside_a_task(name: str) -> None:
                 rule="approval",
                 what=f"{name} cannot be decided from inside a task.",
                 why=f"This command runs in the task {job}, and a person decides, not the agent that asks.",
-                would_change="Say it in a shell of your own, outside the task.",
+                would_change="Say it in a shell of your own, outside the task. One that took over what interlock env prints"
+                " counts as the task's: unset INTERLOCK_JOB there.",
                 holders=(job,),
             )
         )

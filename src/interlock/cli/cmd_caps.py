@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from interlock.cli.actor import actor_option
+from interlock.cli.groups import ThingGroup
 from interlock.cli.render import Face, since, table, verb
 
 FOREIGN = "started elsewhere"
 
 
-@click.group("caps")
+@click.group("caps", cls=ThingGroup)
 def command() -> None:
     """How many jobs of each class may be in flight, from dispatch until they land or are abandoned."""
 

@@ -10,38 +10,40 @@ import click
 
 from interlock.cli.actor import default_actor
 from interlock.cli.card_split import accept, split
-from interlock.cli.render import Face, problem_lines, table, verb
+from interlock.cli.groups import ThingGroup
+from interlock.cli.names import shown
+from interlock.cli.render import Face, gate, problem_lines, table, verb
 from interlock.core.problems import InterlockError, Misuse
 
 if TYPE_CHECKING:
     from interlock.app.card_source import Source
     from interlock.app.cards import CardReport
-    from interlock.ports import Repo
+    from interlock.ports.repository import Repo
 
 here_option = click.option("--here", is_flag=True, help="Read the files at hand instead of the default branch.")
 
 
-@click.group("card")
+@click.group("card", cls=ThingGroup)
 def command() -> None:
     """Write and check task cards: what a task may change, how it is checked, and when to stop."""
 
 
 @command.command("check")
-@click.argument("slugs", nargs=-1, metavar="[SLUG]...")
+@click.argument("names", nargs=-1, metavar="[SLUG]...")
 @here_option
-@verb
-def check(face: Face, slugs: tuple[str, ...], here: bool) -> int:
+@gate(ready=False, problems=[], overlaps=[], order=[])
+def check(face: Face, names: tuple[str, ...], here: bool) -> int:
     """Show everything that keeps cards from being ready, alone and together.
 
     Reads the default branch of the remote, as dispatch does, or with --here the files at hand. Refuses vague cards,
     YAML that two readers would read differently, circles of dependencies, classes that paths contradict, and paths
     that two unordered cards both claim. Warnings do not count.
     """
-    source, landed = _open(slugs, here)
-    report = source.check(slugs, landed)
+    source, landed = _open(names, here)
+    report = source.check(names, landed)
     if not here:
         report = report.without(_given_up())
-    face.answer(report.as_json(), _lines(report, source), then=_next(report, slugs, here))
+    face.answer(report.as_json(), _lines(report, source), then=_next(report, names, here))
     return 0 if report.ready else 1
 
 
@@ -85,7 +87,7 @@ def explain(face: Face, slug: str, paths: tuple[str, ...], here: bool) -> int:
 
 
 @command.command("new")
-@click.argument("slug")
+@click.argument("name", metavar="SLUG")
 @click.option("--class", "class_name", required=True, help="The class of the work, such as vertical-slice.")
 @click.option("--goal", default="", help="What, for whom.")
 @click.option("--owns", multiple=True, metavar="PATTERN", help="A path it may change; can be given again.")
@@ -97,7 +99,7 @@ def explain(face: Face, slug: str, paths: tuple[str, ...], here: bool) -> int:
 @verb
 def new(
     face: Face,
-    slug: str,
+    name: str,
     class_name: str,
     goal: str,
     owns: tuple[str, ...],
@@ -113,7 +115,7 @@ def new(
     from interlock.wiring import open_repo
 
     card = NewCard(
-        slug=slug,
+        slug=name,
         class_name=class_name,
         owner=owner or f"@{default_actor().removeprefix('@')}",
         goal=goal,
@@ -123,17 +125,17 @@ def new(
     )
     repo = open_repo()
     text = card_text(card)
-    _refuse_unusable(repo, slug, class_name, text)
-    path = f"tasks/{slug}.yaml"
-    _write_new(repo.top / path, text)
+    _refuse_unusable(repo, name, class_name, text)
+    path = f"tasks/{name}.yaml"
+    _write_new(repo.at_hand / path, text)
     blanks = blanks_of(text)
     lines = [f"wrote {path}"]
     if blanks:
         lines.append(f"Blanks to fill in there, each marked FILL IN: {blanks}.")
-        then = f"interlock card check {slug} --here"
+        then = f"interlock card check {name} --here"
     else:
-        then = f"git add {path} && git commit -m 'Add card {slug}' && git push && interlock dispatch {slug}"
-    face.answer({"slug": slug, "file": path, "blanks": blanks}, lines, then=then)
+        then = f"git add {path} && git commit -m 'Add card {name}' && git push && interlock dispatch {name}"
+    face.answer({"slug": name, "file": path, "blanks": blanks}, lines, then=then)
     return 0
 
 
@@ -215,13 +217,13 @@ def _refuse_unusable(repo: Repo, slug: str, class_name: str, text: str) -> None:
     from interlock.wiring import contract_files
 
     files = contract_files()
-    policy_file = repo.top / "interlock.yaml"
+    policy_file = repo.at_hand / "interlock.yaml"
     policy, _ = files.policy(policy_file.read_bytes() if policy_file.is_file() else b"", "interlock.yaml")
     if policy.find_class(class_name) is None:
         names = [each.name for each in policy.classes]
         guess = nearest(class_name, names)
         raise Misuse(
-            f"The class {class_name} is not known.",
+            f"The class {shown(class_name) or 'of an empty name'} is not known.",
             hint=f"Did you mean {guess}?" if guess else f"Known: {', '.join(names)}.",
         )
     found = files.card(text.encode("utf-8", "surrogateescape"), f"tasks/{slug}.yaml", slug)

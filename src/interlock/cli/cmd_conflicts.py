@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from interlock.app.conflicts import Open
     from interlock.app.scope import Against
     from interlock.core.merge.conflicts import Pair, Prediction, Tier
-    from interlock.ports import Ports, Reader
+    from interlock.ports.bundle import Ports
+    from interlock.ports.repository import Reader
 
 TIERS: Final[tuple[Tier, ...]] = ("text", "facts", "diagnostics")
 ROWS: Final = 40

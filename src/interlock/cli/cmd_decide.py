@@ -13,7 +13,7 @@ from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
     from interlock.core.job.lifecycle import Job
-    from interlock.ports import Ports
+    from interlock.ports.bundle import Ports
 
 
 @click.command("decide")

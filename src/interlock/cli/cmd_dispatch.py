@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from interlock.cli.actor import actor_option
-from interlock.cli.names import shown
 from interlock.cli.render import Face, refusal_lines, verb
 from interlock.core.job.ids import branch_of
 from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
-    from interlock.ports import Ports
-
-_LONG: Final = 100
-_NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONG - 1}}}")
+    from interlock.ports.bundle import Ports
 
 
 @click.command("dispatch")
@@ -48,8 +42,6 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
             f"--adopt takes {branch_of(slugs[0])}, the branch of the card.",
             hint=f"git push origin {adopt}:{branch_of(slugs[0])}",
         )
-    for slug in slugs:
-        _refuse_no_slug(slug)
     ports = open_ports(narrate=face.say)
     names = _ready(face, ports, slugs) if ready else ()
     results = dispatch(ports, (*slugs, *names), actor, adopt=adopt)
@@ -72,7 +64,13 @@ def command(face: Face, slugs: tuple[str, ...], ready: bool, adopt: str | None, 
         else {"results": [result.as_json() for result in results]}
     )
     admitted = [result for result in results if result.job]
-    face.answer(shape, lines, then="interlock run" if admitted else None)
+    then = "interlock run" if admitted else None
+    if not results:
+        lines, then = (
+            ["No card is due: each has a job, has landed, or is left out."],
+            "interlock card new SLUG --class CLASS",
+        )
+    face.answer(shape, lines, then=then)
     return 0 if len(admitted) == len(results) else 1
 
 
@@ -86,14 +84,3 @@ def _ready(face: Face, ports: Ports, named: tuple[str, ...]) -> tuple[str, ...]:
         if slug not in named:
             face.say(f"{slug} was abandoned and is left out: change the card, or name it: interlock dispatch {slug}")
     return tuple(slug for slug in ready_slugs(ports, view) if slug not in named)
-
-
-def _refuse_no_slug(name: str) -> None:
-    """A path, a file's name or another odd text is a slip of the hand, not a card that is missing."""
-    if name.endswith(".yaml") or not _NAME.fullmatch(name):
-        slug = PurePath(name).name.removesuffix(".yaml")
-        told = shown(name) if len(name) < _LONG else f"{shown(name[:_LONG])}…"
-        raise Misuse(
-            f"{told or 'An empty text'} is no slug of a card.",
-            hint=f"interlock dispatch {slug if _NAME.fullmatch(slug) else 'SLUG'}",
-        )

@@ -37,7 +37,7 @@ def command(face: Face, attack: bool) -> int:
     lines += [_line(each) for each in report.attacks or ()]
     lines.append(f"isolation level: {report.level}. {report.why}".rstrip())
     lines.append(f"It does not cover: {report.uncovered}.")
-    face.answer(report.as_json(), lines, then="interlock card new SLUG" if report.ok else None)
+    face.answer(report.as_json(), lines, then="interlock card new SLUG --class CLASS" if report.ok else None)
     return 0 if report.ok else 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.render import Face, verb
+from interlock.cli.render import Face, counted, verb
 
 
 @click.command("idle")
@@ -19,7 +19,9 @@ def command(face: Face, days: float | None) -> int:
     lines = []
     for each in found:
         slot = "holds its slot" if each.holds_slot else "closed"
-        lines.append(f"{each.job.slug}: {each.days:.0f} days idle, {each.job.state}, {slot}, owner {each.job.owner}")
+        lines.append(
+            f"{each.job.slug}: {counted(round(each.days), 'day')} idle, {each.job.state}, {slot}, owner {each.job.owner}"
+        )
         lines.append(f"  {each.job.workspace}")
         lines.append(f"  next: {each.next}")
     face.answer({"idle": [each.as_json() for each in found]}, lines or ["Nothing is idle."])

@@ -18,7 +18,7 @@ def command(face: Face) -> int:
     asked = status(open_ports()).asked
     lines = []
     for item in asked:
-        lines.append(f"{item['slug']} ({item['rule']}, {age(item['age'])}, {item['owner']})")
+        lines.append(f"{item['slug']} ({', '.join(filter(None, (item['rule'], age(item['age']), item['owner'])))})")
         lines.append(f"  {item['what']}")
         lines += [f"  | {line}" for line in item["tail"].splitlines()[-10:]]
         lines.append(f"  {item['ask']}")

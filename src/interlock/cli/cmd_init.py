@@ -35,9 +35,9 @@ def command(face: Face, yes: bool, forge: str, owners: tuple[str, ...], install:
     files that it lists.
     """
     from interlock.app.init import propose
-    from interlock.wiring import contract_files, open_repo
+    from interlock.wiring import contract_files, found_in_tasks, open_repo
 
-    offer = propose(open_repo(), contract_files(), forge=forge, owners=owners, install=install)
+    offer = propose(open_repo(), contract_files(), finds=found_in_tasks(), forge=forge, owners=owners, install=install)
     for path, text in offer.files.items():
         face.say(f"--- {path}\n{text}")
     if offer.files and not (yes or face.json) and not _confirmed():
@@ -56,6 +56,7 @@ def _shape(offer: Proposal) -> dict[str, object]:
         "forge": offer.forge,
         "add": dict(offer.add),
         "require": list(offer.require),
+        "absent": offer.absent,
     }
 
 
@@ -63,6 +64,11 @@ def _lines(offer: Proposal) -> list[str]:
     lines = [f"wrote {path}" for path in offer.files] or ["interlock.yaml and tasks/caps.txt are there already."]
     for path, missing in offer.add.items():
         lines += [f"{path} is there already; add these lines at its end:", *(f"  {line}" for line in missing)]
+    if offer.absent:
+        lines.append(
+            f"A sealed task finds no {offer.absent} on this machine, so {offer.check} would end with 127 there. Install it,"
+            " name its folder in INTERLOCK_TOOLS or under sandbox.tools, or set another check."
+        )
     return [*lines, *offer.require]
 
 

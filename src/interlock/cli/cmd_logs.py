@@ -10,7 +10,7 @@ import click
 from interlock.cli.render import Face, verb
 from interlock.cli.streams import Following, Plain, Printer, Raw, Told, end_of
 from interlock.core.problems import Misuse
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 @click.command("logs")
@@ -24,11 +24,12 @@ def command(face: Face, slug: str, follow: bool, attempt: int | None, raw: bool)
 
     With --json it is the last MiB, and the path of the whole.
     """
+    from interlock.app.show import known_job
     from interlock.wiring import open_ports
 
     ports = open_ports()
-    job = ports.store.find(slug)
-    if job is None or not (attempt or job.attempt):
+    job = known_job(ports, slug)
+    if not (attempt or job.attempt):
         raise Misuse(f"No attempt of {slug} has started.", hint="interlock run starts what is due.")
     if attempt is not None and not 1 <= attempt <= job.attempt:
         raise Misuse(f"{slug} has no attempt {attempt}; the last one is {job.attempt}.", hint=f"interlock logs {slug}")

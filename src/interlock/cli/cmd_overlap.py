@@ -47,5 +47,9 @@ def command(face: Face, refs: tuple[str, ...], base: str | None) -> int:
     for each in numbers:
         told = ", ".join(f"{shown(path)} ({' '.join(map(shown, by))})" for path, by in each.files.items())
         lines.append(f"{shown(each.folder) or '.'}: number {each.number} is taken twice: {told}")
-    face.answer(shape, lines or [f"No file is changed by two of the {len(heads)} branches."])
+    none = "No branch is open" if not heads else "Only one branch is open" if len(heads) == 1 else ""
+    nothing = (
+        f"{none}, so no file is changed by two." if none else f"No file is changed by two of {len(heads)} branches."
+    )
+    face.answer(shape, lines or [nothing])
     return 0

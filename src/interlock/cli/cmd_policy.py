@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli import policy_forge
+from interlock.cli.groups import ThingGroup
 from interlock.cli.render import Face, table, verb
 from interlock.core.problems import BadInput, Misuse
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from interlock.app.card_source import Source
     from interlock.app.handing import Overview
     from interlock.core.agent.routing import Routed
-    from interlock.ports import Repo
+    from interlock.ports.repository import Repo
 
 
-@click.group("policy")
+@click.group("policy", cls=ThingGroup)
 def command() -> None:
     """What interlock.yaml on the default branch means for agents, and whether a forge keeps what the gates need."""
 

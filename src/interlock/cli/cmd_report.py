@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interlock.cli.periods import FORMS, seconds
-from interlock.cli.render import Face, age, verb
+from interlock.cli.render import Face, age, counted, verb
 from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _total(report: Morning) -> str:
     span = age(report.until - report.since)
     if not report.totals.attempts:
         return f"No attempt ended in {span}."
-    return f"Total of {report.totals.attempts} attempts that ended in {span}: {cost(report.totals.as_json())}."
+    return (
+        f"Total of {counted(report.totals.attempts, 'attempt')} that ended in {span}: {cost(report.totals.as_json())}."
+    )
 
 
 def _part(title: str, rows: Iterable[Mapping[str, Any]], lines: Callable[[Mapping[str, Any]], list[str]]) -> list[str]:

@@ -21,5 +21,6 @@ def command(face: Face, slug: str, actor: str) -> int:
     from interlock.wiring import open_ports
 
     job = restore(open_ports(narrate=face.say), slug, actor)
-    face.answer({"slug": job.slug, "workspace": job.workspace}, [f"{job.slug}: back at {job.workspace}."])
+    then = f"interlock shell {job.slug}"
+    face.answer({"slug": job.slug, "workspace": job.workspace}, [f"{job.slug}: back at {job.workspace}."], then=then)
     return 0

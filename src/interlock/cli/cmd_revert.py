@@ -31,13 +31,18 @@ def command(face: Face, change: str, why: str, no_card: bool, actor: str) -> int
         f"{made.job.slug} takes {made.of.slug} back in {len(made.paths)} file{'s' if len(made.paths) != 1 else ''}, as job {made.job.id}."
     ]
     lines += [
-        f"{slug} says that it depends on {made.of.slug}; it waits once the revert has landed."
+        f"{slug} says that it depends on {made.of.slug}; "
+        + (
+            "it has landed, so the full suite shows whether it stands without it."
+            if slug in made.landed
+            else "it waits once the revert has landed."
+        )
         for slug in made.dependants
     ]
     shape = made.as_json()
     if not no_card:
         path, text = made.card
-        target = ports.repo.top / path
+        target = ports.repo.at_hand / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("x", encoding="utf-8") as stream:

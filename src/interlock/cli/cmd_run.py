@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from interlock.cli.render import Face, verb
-from interlock.core.problems import Refused
-from interlock.ports import Ports
+from interlock.core.problems import BrokenRules, Refused
+from interlock.ports.bundle import Ports
 
 LOCK = "supervisor"
 
@@ -19,10 +19,13 @@ def command(face: Face, watch: bool) -> int:
 
     May be killed at any moment and started again: agents live on, and nothing is done twice.
     A second run waits for the first. Exits with 1 when something that is due could not be done, such as while the remote
-    is away, or when everything is stalled; that a person is asked is no failure.
+    is away or the rules on the default branch cannot be read, or when everything is stalled; that a person is asked is no
+    failure.
     """
+    from contextlib import suppress
+
     from interlock.app.base import fresh_view
-    from interlock.app.status import status
+    from interlock.app.status import BROKEN, status
     from interlock.app.supervise import left_undone, supervise
     from interlock.app.train_show import trains_json
     from interlock.wiring import open_engine, open_ports
@@ -30,7 +33,8 @@ def command(face: Face, watch: bool) -> int:
     ports = open_ports(narrate=face.say)
     _tell_who_is_at_work(ports, face)
     with ports.records.lock(LOCK, wait=None):
-        fresh_view(ports)
+        with suppress(BrokenRules):  # what runs goes on all the same, and the answer tells
+            fresh_view(ports)
         engine = open_engine(ports)
         try:
             supervise(ports, engine, watch=watch)
@@ -43,7 +47,7 @@ def command(face: Face, watch: bool) -> int:
     lines += [f"still due: {name}; interlock run tries it again." for name in undone]
     shape["undone"] = list(undone)
     face.answer(shape, lines or ["Nothing is due."], then="interlock inbox" if now.asked else "interlock status")
-    stopped = any(item["rule"] == "landed-otherwise" for item in now.asked)
+    stopped = any(item["rule"] in ("landed-otherwise", BROKEN) for item in now.asked)
     return 1 if undone or stopped or now.stall is not None else 0
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli.names import shown
-from interlock.cli.render import Face, problem_lines, refusal_lines, verb
+from interlock.cli.render import Face, counted, gate, problem_lines, refusal_lines
 from interlock.core.problems import BadInput, Misuse, Refused
 
 if TYPE_CHECKING:
     from interlock.app.scope import Against, Judged
-    from interlock.ports import Reader
+    from interlock.ports.repository import Reader
 
 base_option = click.option("--base", metavar="REF", help="Compare with this branch or commit, and fetch nothing.")
 
@@ -27,7 +27,7 @@ base_option = click.option("--base", metavar="REF", help="Compare with this bran
     help="Judge --head as a change on a forge, by this name, its commits and agent branches at it; the name may be empty.",
 )
 @click.option("--all", "every", is_flag=True, help="Every agent branch that is not merged, here and on the remote.")
-@verb
+@gate(ok=False, violations=[])
 def command(
     face: Face, slugs: tuple[str, ...], base: str | None, head: str | None, change: str | None, every: bool
 ) -> int:
@@ -106,9 +106,10 @@ def _lines(result: Judged) -> list[str]:
     if result.fault is not None:
         return [f"{name}: no verdict: {result.fault.message}"]
     if result.ok:
-        count = f"{result.changed} changed file{'s' if result.changed != 1 else ''}"
+        count = counted(result.changed, "changed file")
         return [f"{name}: in scope, {count if result.changed else 'no changes'}."]
-    lines = [f"{name}: refused, {len(result.violations)} of {result.changed} changes are not allowed."]
+    many = f"{len(result.violations)} of {counted(result.changed, 'change')}"
+    lines = [f"{name}: refused, {many} {'is' if len(result.violations) == 1 else 'are'} not allowed."]
     for violation in result.violations:
         moved = f" (moved from {shown(violation.old_path)})" if violation.old_path else ""
         lines.append(f"  {shown(violation.path)}{moved} [{violation.rule}] {violation.why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from interlock.cli.render import Face, since, table, verb
+from interlock.core.job.lifecycle import OPEN
 
 
 @click.command("status")
@@ -12,14 +13,18 @@ from interlock.cli.render import Face, since, table, verb
 @verb
 def command(face: Face, everything: bool) -> int:
     """Show every open job, what waits for a person, and the train."""
-    from interlock.app.status import status
+    from interlock.app.status import has_cards, status
     from interlock.wiring import open_ports
 
-    now = status(open_ports(), everything=everything)
+    ports = open_ports()
+    now = status(ports, everything=everything)
     lines: list[str] = []
     if now.asked:
         lines.append(f"NEEDS A PERSON ({len(now.asked)})")
-        lines += [f"  ! {item['slug']}: {item['what']} ({item['owner']}, {since(item['since'])})" for item in now.asked]
+        lines += [
+            f"  ! {item['slug']}: {item['what']} ({', '.join(filter(None, (item['owner'], since(item['since']))))})"
+            for item in now.asked
+        ]
     rows = []
     for job in now.jobs:
         state = "missing folder" if job.id in now.missing else str(job.state)
@@ -34,6 +39,8 @@ def command(face: Face, everything: bool) -> int:
     for train in now.trains:
         members = ", ".join(member.slug for member in train.members)
         lines.append(f"train {train.number}: {train.phase}: {members}")
-    then = "interlock inbox" if now.asked else "interlock run" if now.jobs else "interlock dispatch --ready"
+    then = "interlock inbox" if now.asked else "interlock run"
+    if not now.asked and not any(job.state in OPEN for job in now.jobs):
+        then = "interlock dispatch --ready" if has_cards(ports) else "interlock card new SLUG --class CLASS"
     face.answer(now.as_json(), lines or ["No open job."], then=then)
     return 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from interlock.cli.actor import actor_option
+from interlock.cli.groups import ThingGroup
 from interlock.cli.render import Face, since, verb
 
 
-@click.group("train")
+@click.group("train", cls=ThingGroup)
 def command() -> None:
     """Changes that are tested together and land as exactly the tree that was tested."""
 
@@ -26,11 +27,11 @@ def show(face: Face) -> int:
     for train in shape["trains"]:
         ahead = f", window {train['window']}" if shape["slots"] > 1 else ""
         lines.append(f"train {train['number']}: {train['phase']}{ahead}")
-        lines += [
-            f"  {member['slug']} with {', '.join(member['tested_with']) or 'nothing else'}: {member['why']}"
-            for member in shape["members"]
-            if member["train"] == train["number"]
-        ]
+        for member in (each for each in shape["members"] if each["train"] == train["number"]):
+            lines.append(
+                f"  {member['slug']} with {', '.join(member['tested_with']) or 'nothing else'}: {member['why']}"
+            )
+            lines += [f"    to look at: {each}" for each in member["look_at"]]
         if train["waits_for"]:
             lines.append(f"  waits for the sign-off of {', '.join(train['waits_for'])}")
     inside = {member["slug"] for member in shape["members"]}
@@ -41,6 +42,8 @@ def show(face: Face) -> int:
     ]
     lines += [f"landed {row['slug']} in {row['commit'][:12]} {since(row['at'])} ago" for row in shape["landed"]]
     lines += [f"base-rewound: {each['what']}" for each in shape["rewound"]]
+    if not lines:
+        lines.append("No change is in a train, and none has landed.")
     lines.append(f"suite runs: {shape['runs']}")
     face.answer(shape, lines, then=sign_off(shape["waits_for"][0]) if shape["waits_for"] else None)
     return 0

@@ -21,5 +21,6 @@ def command(face: Face, slug: str, expose: bool, actor: str) -> int:
     done = up(open_ports(narrate=face.say), slug, actor, expose=expose)
     lines = [f"wrote {target}" for target in done.rendered]
     lines += [f"{each.name}: {each.state}  {done.urls.get(each.name, '')}".rstrip() for each in done.services]
-    face.answer(done.as_json(), lines or [f"{slug}: nothing stands beside it."], then=f"interlock down {slug}")
+    then = f"interlock down {slug}" if done.services else f"interlock shell {slug}"
+    face.answer(done.as_json(), lines or [f"{slug}: nothing stands beside it."], then=then)
     return 0

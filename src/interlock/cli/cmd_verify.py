@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.render import Face, verb
+from interlock.cli.render import Face, gate
 from interlock.core.problems import Misuse
 
 
 @click.command("verify")
 @click.argument("slug")
-@verb
+@gate(verified=False, checks=[])
 def command(face: Face, slug: str) -> int:
     """Run a job's checks on its exact commit, judge them and the scope, and put the evidence on the record.
 
     Refuses a job that has no work yet. Zero tests, skipped tests, an absent report or a deleted test never pass.
     """
+    from interlock.app.show import known_job
     from interlock.app.verify import judge_now
     from interlock.wiring import open_ports
 
     ports = open_ports(narrate=face.say)
-    job = ports.store.find(slug)
-    if job is None or job.head is None:
+    job = known_job(ports, slug)
+    if job.head is None:
         raise Misuse(f"{slug} has no work to verify yet.", hint="interlock run starts what is due.")
     result = judge_now(ports, job)
     lines = [f"{violation.path}: {violation.rule}: {violation.why}" for violation in result.violations]

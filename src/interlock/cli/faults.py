@@ -16,20 +16,25 @@ from typing import NoReturn
 import click
 
 from interlock import __version__
+from interlock.host.state import state_folder
 
 
 def write_fault(fault: BaseException) -> int:
-    """Write the fault to a log file, tell where, and give the exit code 3."""
+    """Write the fault to a log file, tell where, and give the exit code 3; where none can be written, tell that and the fault alone."""
     text = "".join(traceback.format_exception(fault))
     head = (
         f"interlock {__version__}, Python {platform.python_version()}, {platform.platform()}\n{' '.join(sys.argv)}\n\n"
     )
     path = _log_folder() / f"fault-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
-    path.write_text(head + text, encoding="utf-8")
+    try:
+        path.write_text(head + text, encoding="utf-8")
+        hint = f"The log is {path}; please report it."
+    except OSError as full:
+        hint = f"No log could be written to {path}: {full.strerror}. Mend that, and say the same again: it goes on where it was."
     message = f"a fault of Interlock itself: {type(fault).__name__}: {fault}"
-    _print_json("internal", message, f"The log is {path}; please report it.")
+    _print_json("internal", message, hint)
     print(f"error: {message}", file=sys.stderr)
-    print(f"\nhint: the log is {path}; please report it.", file=sys.stderr)
+    print(f"\nhint: {hint[0].lower()}{hint[1:]}", file=sys.stderr)
     return 3
 
 
@@ -55,8 +60,7 @@ def _print_json(code: str, message: str, hint: str) -> None:
 
 
 def _log_folder() -> Path:
-    base = os.environ.get("XDG_STATE_HOME") or (Path.home() / ".local" / "state")
-    folder = Path(base) / "interlock" / "log"
+    folder = state_folder() / "log"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from typing import Final
 
@@ -94,6 +95,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a fault of ours ends with 3 and a log file, an interruption with 130."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # taken over as ignored, every command would seem to end with 0
     try:
         cli.main(prog_name="interlock", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

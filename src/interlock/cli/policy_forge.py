@@ -10,15 +10,15 @@ from typing import IO, Any
 
 import click
 
-from interlock.cli.render import Face, verb
-from interlock.core.problems import Misuse
+from interlock.cli.render import Face, gate
+from interlock.core.problems import Misuse, in_words
 
 _API = "gh api repos/OWNER/NAME"
 
 
 @click.command("branch")
 @click.argument("answers", nargs=-1, required=True, type=click.File("rb"), metavar="FILE…")
-@verb
+@gate(ok=False, gaps=[], unread=[])
 def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     """Audit what a forge lets happen to the protected branch, from its own answers.
 
@@ -31,16 +31,24 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     Required checks are held against the workflows of this repository: one that may be skipped counts as passed on a forge.
     Ends with 1 when a way round the gates is open.
     """  # noqa: D301 -- click's mark for lines that are kept
-    from interlock.core.gate.branch_rules import gaps, is_protection, protection_of
+    from interlock.core.gate.branch_rules import (
+        are_rules,
+        gaps,
+        is_protection,
+        is_ruleset,
+        left_out,
+        protection_of,
+    )
 
     classic: dict[str, Any] | None = None
     rules: list[dict[str, Any]] = []
+    rulesets: list[dict[str, Any]] = []
     for stream in answers:
         found = _json(stream)
-        if isinstance(found, list):
-            rules += [each for each in found if isinstance(each, dict)]
-        elif isinstance(found, dict) and "rules" in found:
-            rules += [*found["rules"], {"bypass_actors": found.get("bypass_actors") or []}]
+        if isinstance(found, list) and are_rules(found):
+            rules += found
+        elif isinstance(found, dict) and is_ruleset(found):
+            rulesets.append(found)
         elif isinstance(found, dict) and is_protection(found):
             classic = found
         elif not (isinstance(found, dict) and found.get("message") == "Branch not protected"):
@@ -48,8 +56,11 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
             raise Misuse(f"{stream.name} is no such answer of {_API}/….", hint=hint)
     from interlock.wiring import open_repo
 
-    skipped, unread = _workflows(open_repo().top)
-    open_ways = gaps(protection_of(classic, rules), skipped)
+    skipped, unread = _workflows(open_repo().at_hand)
+    for each in rulesets:
+        if why := left_out(each, rules):
+            face.say(f"The ruleset {each.get('name') or each.get('id')} does not count: {why}.")
+    open_ways = gaps(protection_of(classic, rules, rulesets), skipped)
     lines = [line for gap in open_ways for line in (gap.what, f"  why: {gap.why}", f"  fix: {gap.fix}")]
     lines += [f"{name} cannot be read, so its jobs are not judged." for name in unread]
     shape = {"ok": not (open_ways or unread), "gaps": [gap.as_json() for gap in open_ways], "unread": unread}
@@ -62,7 +73,7 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
 @click.option("--commit", required=True, metavar="OID", help="The exact commit, in full.")
 @click.option("--require", "required", multiple=True, metavar="NAME", help="A check that must succeed; again for more.")
 @click.option("--allow", multiple=True, metavar="NAME=CONCLUSION", help="Let a conclusion of a check pass.")
-@verb
+@gate(ok=False, checks=[])
 def checks(
     face: Face, answers: tuple[IO[bytes], ...], commit: str, required: tuple[str, ...], allow: tuple[str, ...]
 ) -> int:
@@ -85,7 +96,7 @@ def checks(
             runs += runs_of(_json(stream))
         except (ValueError, KeyError, TypeError) as fault:
             hint = f"Give the answer of {_API}/commits/{commit}/check-runs, every page of it."
-            raise Misuse(f"{stream.name} cannot be used: {fault}.", hint=hint) from fault
+            raise Misuse(f"{stream.name} cannot be used: {in_words(fault)}.", hint=hint) from fault
     verdicts = judge_checks(required, runs, commit, allow=_allowed(allow))
     ok = all(verdict.state == "success" for verdict in verdicts)
     lines = [f"{verdict.state}: {verdict.what or verdict.name}" for verdict in verdicts]
@@ -107,7 +118,8 @@ def _json(stream: IO[bytes]) -> Any:
     try:
         return json.loads(stream.read())
     except (ValueError, RecursionError) as fault:
-        raise Misuse(f"{stream.name} is not JSON: {fault}.", hint=f"It should be an answer of {_API}/…") from fault
+        hint = f"It should be an answer of {_API}/…"
+        raise Misuse(f"{stream.name} cannot be used: {in_words(fault)}.", hint=hint) from fault
 
 
 def _workflows(top: Path) -> tuple[dict[str, str], list[str]]:

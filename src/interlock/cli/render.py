@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from interlock.cli.given import judge
 from interlock.core.problems import BadInput, InterlockError, Problem, Refusal, Refused
 
 _BREAK: Final = re.compile(r"\r*\n|\r|(?:\x1b\[|\x9b)[01]?G")
@@ -62,23 +63,37 @@ def _shown(text: str) -> str:
 
 def verb(function: Callable[..., int | None]) -> Callable[..., None]:
     """Make a click command of a function: it gets a Face first, ``--json`` is added, errors become exit codes."""
+    return _command(function, {})
 
+
+def gate(**no_verdict: Any) -> Callable[[Callable[..., int | None]], Callable[..., None]]:
+    """A verb that judges: where it came to no verdict its JSON says this besides the error, so that a script that asks finds a no."""
+    return lambda function: _command(function, no_verdict)
+
+
+def _command(function: Callable[..., int | None], no_verdict: Mapping[str, Any]) -> Callable[..., None]:
     @wraps(function)
     def wrapped(*args: Any, as_json: bool, **kwargs: Any) -> None:
         face = Face(json=as_json)
         try:
+            judge(click.get_current_context(), kwargs)
             code = function(face, *args, **kwargs) or 0
         except InterlockError as fault:
-            code = tell(face, fault)
+            code = tell(face, fault, no_verdict)
         sys.exit(code)
 
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")(wrapped)
 
 
-def tell(face: Face, fault: InterlockError) -> int:
-    """Show an error that a person can act on, and give its exit code."""
+def tell(face: Face, fault: InterlockError, besides: Mapping[str, Any] | None = None) -> int:
+    """Show an error that a person can act on, and give its exit code; JSON has what ``besides`` says as well."""
     if face.json:
-        shape: dict[str, Any] = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        shape: dict[str, Any] = {
+            **(besides or {}),
+            "code": fault.code,
+            "message": fault.message,
+            "hint": fault.hint,
+        }
         if isinstance(fault, Refused):
             shape["refusal"] = fault.refusal.as_json()
         if isinstance(fault, BadInput):
@@ -122,6 +137,11 @@ def age(seconds: float) -> str:
         if len(parts) == 2:
             break
     return " ".join(parts) or "0 s"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its word: ``1 row``, ``2 rows``; ``many`` is for what does not end in a mere s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def since(moment: float) -> str:

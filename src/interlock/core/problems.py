@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -61,6 +62,26 @@ class Refusal:
         return shape
 
 
+def in_words(fault: Exception) -> str:
+    """What kept a file from being read, for a sentence of ours and without its full stop: no numbers and names of Python's."""
+    match fault:
+        case OSError() if fault.strerror:
+            said = fault.strerror
+        case json.JSONDecodeError():
+            said = f"it is no JSON in line {fault.lineno}, column {fault.colno}"
+        case UnicodeError():
+            said = "it is no plain text"
+        case KeyError():
+            said = f"it has no {fault.args[0]}"
+        case RecursionError():
+            said = "it is nested too deep"
+        case TypeError() | AttributeError() | IndexError():
+            said = "its parts are not what they should be"
+        case _:
+            said = str(fault).removesuffix(".") or "it cannot be read"
+    return said
+
+
 class InterlockError(Exception):
     """Base of every error that a person is told about; ``hint`` is the next thing to try."""
 
@@ -89,8 +110,8 @@ class Refused(InterlockError):
 
     @property
     def passing(self) -> bool:
-        """A lock that somebody else holds is let go again."""
-        return self.code == "locked"
+        """A lock that somebody else holds is let go again; what this machine's key may not sign, another's may."""
+        return self.code in ("locked", "evidence-key")
 
 
 class BadInput(InterlockError):
@@ -102,6 +123,20 @@ class BadInput(InterlockError):
         first = problems[0]
         super().__init__(first.what, hint=first.fix)
         self.problems = problems
+
+
+class BrokenRules(BadInput):
+    """The policy or the caps on the default branch cannot be read; whatever needs them is done once they are mended there."""
+
+    @property
+    def passing(self) -> bool:
+        """Nobody who waits for it has anything to mend."""
+        return True
+
+    @property
+    def told(self) -> str:
+        """Every problem with its place, in one line."""
+        return " ".join(f"{problem.where}: {problem.what}" for problem in self.problems)
 
 
 class Misuse(InterlockError):

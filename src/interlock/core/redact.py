@@ -83,10 +83,15 @@ class Redactor:
 
 
 def redact_text(text: str, secrets: Iterable[str]) -> str:
-    """A whole text without the secrets, for what goes on the record: tails, messages, notes."""
-    redactor = Redactor(secret.encode("utf-8", "surrogatepass") for secret in secrets)
+    """A whole text without the secrets, for what goes on the record: tails, messages, notes.
+
+    What was redacted before stays as it is, also where a secret is a part of the word that stands there.
+    """
+    known = [secret.encode("utf-8", "surrogatepass") for secret in secrets]
+    redactor = Redactor(known)
     data = text.encode("utf-8", "surrogatepass")
-    return (redactor.feed(data) + redactor.end()).decode("utf-8", "surrogatepass")
+    parts = data.split(MARK) if any(secret in MARK for secret in known if secret) else [data]
+    return MARK.join(redactor.feed(part) + redactor.end() for part in parts).decode("utf-8", "surrogatepass")
 
 
 def _forms(secret: bytes) -> Iterator[bytes]:

@@ -88,7 +88,7 @@ RULES: Final[dict[str, str]] = {
     "prohibited": "A changed path is prohibited by the card.",
     "protected": "A changed path belongs to the contract, the policy or the gates.",
     "symlink": "A symbolic link leads out of the owned paths.",
-    "submodule": "A submodule is changed without being owned by its exact path.",
+    "submodule": "A submodule is changed without being owned by its exact path, or its files would stay behind in the task.",
     "no-merge-base": "Base and head have no common ancestor here.",
     "shallow": "The repository is shallow, so the difference cannot be computed.",
     # verification
@@ -105,6 +105,7 @@ RULES: Final[dict[str, str]] = {
     "check-interrupted": "The check did not end by itself.",
     "tests-weakened": "A test of the base asserts less, is skipped, or was made to pass whatever happens.",
     "judge-changed": "The work changes what judges it: a script, a configuration or a helper that a check uses.",
+    "knows-tests": "Code of the product newly asks whether it is being tested, so that it could behave otherwise then.",
     "not-a-fix": "The test that the card says it repairs does not fail on the base, or does not pass on the work.",
     "base-fails": "The check fails in the same way on the base.",
     "flaky": "A test that the work brings failed and then passed on the same tree.",
@@ -120,6 +121,7 @@ RULES: Final[dict[str, str]] = {
     "stale-evidence": "The evidence is not of this commit, card or policy.",
     "evidence-edited": "Evidence or history is not what was signed.",
     "evidence-unsigned": "Evidence has no signature of a key that is known.",
+    "evidence-key": "Evidence is signed with a key that interlock.yaml does not list, or would be.",
     "evidence-replayed": "Evidence of something else was put in the place of this one.",
     "not-success": "A check of the forge is not a success on exactly this commit.",
     # integration
@@ -127,6 +129,7 @@ RULES: Final[dict[str, str]] = {
     "text-conflict": "The change does not merge with what is before it.",
     "red-alone": "The change makes the full suite fail by itself.",
     "red-together": "The change is green alone and red together with another.",
+    "broken-rules": "The policy or the caps on the default branch cannot be read.",
     "base-rewound": "The default branch was taken back behind the commit that the work stands on.",
     "red-base": "The full suite fails on the default branch itself.",
     "no-full-check": "No full suite is configured for the train.",

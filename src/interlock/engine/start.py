@@ -19,7 +19,7 @@ from dbos._serialization import DBOSPortableJSONSerializer
 
 from interlock.core.plan import Action
 from interlock.engine.workflows import steps_of
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 PROTOCOL = "1"
 """The version of the workflows' bodies; changed only with a plan for those that are under way."""

@@ -8,7 +8,7 @@ from typing import Any
 from interlock.app import attempt, integrate, isolate, loop, publish, verify
 from interlock.app.or_wait import or_wait
 from interlock.core.plan import Action
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 Step = tuple[str, Callable[[Ports, str, int], Any]]
 

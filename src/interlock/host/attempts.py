@@ -21,7 +21,7 @@ from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER, Cap
 from interlock.host.sandbox import identity
 from interlock.host.text import last_lines
-from interlock.ports import End, Launch
+from interlock.ports.processes import End, Launch
 
 _FIRST_WAIT: Final = 0.02
 _LONGEST_WAIT: Final = 0.2

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -63,7 +64,7 @@ def run(
     """
     with (
         _readable(stdin) as source,
-        subprocess.Popen(
+        _Child(
             argv,
             env=dict(env),
             cwd=cwd,
@@ -82,6 +83,30 @@ def run(
                 raise TimedOut(argv, seconds) from None
             raise
     return Finished(argv=tuple(argv), code=child.returncode, out=out, err=err)
+
+
+class _Child(subprocess.Popen[bytes]):
+    """A command whose end wakes us: subprocess would ask again and again, a millisecond and more apart."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        if timeout is not None and self.returncode is None and sys.platform == "linux":
+            with suppress(
+                OSError, AttributeError
+            ):  # an older kernel, no descriptor left, a Python that does not know it
+                _until_ended(self.pid, timeout)
+                timeout = 0.0  # it has ended, or the time is over
+        return super().wait(timeout)
+
+
+def _until_ended(pid: int, seconds: float) -> None:
+    """Wait for a child that nobody has reaped yet, at most so long."""
+    handle = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(max(0.0, seconds) * 1000)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

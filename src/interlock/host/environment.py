@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.core.sandbox import HOME, RUN, Sandbox
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 INHERITED: Final = frozenset(
     {

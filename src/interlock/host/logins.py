@@ -17,6 +17,7 @@ from interlock.core.contract.agents import Login
 from interlock.core.problems import Refusal, Refused
 from interlock.host import commands, files, locks
 from interlock.host.sandbox import identity
+from interlock.host.state import state_folder
 
 _SECONDS: Final = 120.0
 _MOST: Final = 1 << 20
@@ -26,8 +27,7 @@ _COPY: Final = "login"
 
 def locks_folder() -> Path:
     """Where the locks of this user's logins are, for all repositories: the credentials belong to none of them."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "interlock" / "locks"
+    return state_folder() / "locks"
 
 
 def ready(login: Login, folder: Path) -> Path:

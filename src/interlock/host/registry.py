@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from interlock.core.problems import in_words
 from interlock.host import files
 
 FOLDER: Final = "INTERLOCK_PORT_REGISTRY"
@@ -78,7 +79,9 @@ class Registry:
         try:
             lock = _open_lock(folder / "lock")
         except OSError as fault:
-            raise RegistryUnusable(f"The lock of the port registry {folder} cannot be opened: {fault}.") from fault
+            raise RegistryUnusable(
+                f"The lock of the port registry {folder} cannot be opened: {in_words(fault)}."
+            ) from fault
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield Shelf(folder)
@@ -157,7 +160,7 @@ def _own(path: Path) -> list[Claim]:
         return []
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise RegistryUnusable(
-            f"{path} cannot be read ({fault}); move it away once no task of yours is open."
+            f"{path} cannot be read ({in_words(fault)}); move it away once no task of yours is open."
         ) from fault
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 Arguments = Mapping[str, Any]
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from interlock.core.plan import Action
-from interlock.ports.agents import Agents, Prices, Records
-from interlock.ports.checking import Checks, TestSyntax
-from interlock.ports.contract import ContractFiles
-from interlock.ports.history import Signer, Store
-from interlock.ports.isolation import Blocks, Browsers, Databases, Secrets, Workspaces
-from interlock.ports.meeting import Diagnosing, FactsReader
-from interlock.ports.processes import Commands, Runs, Services
-from interlock.ports.repository import Repo
+if TYPE_CHECKING:  # every verb imports this, and few need what these are of
+    from interlock.core.plan import Action
+    from interlock.ports.agents import Agents, Prices, Records
+    from interlock.ports.checking import Checks, TestSyntax
+    from interlock.ports.contract import ContractFiles
+    from interlock.ports.history import Signer, Store
+    from interlock.ports.isolation import Blocks, Browsers, Databases, Secrets, Workspaces
+    from interlock.ports.meeting import Diagnosing, FactsReader
+    from interlock.ports.processes import Commands, Runs, Services
+    from interlock.ports.repository import Repo
 
 
 class Clock(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -67,6 +67,10 @@ class Store(Protocol):
 
     def resume(self, class_name: str, by: str = "") -> None: ...
     def job(self, job: str) -> Job: ...
+    def jobs_of(self, jobs: Sequence[str]) -> tuple[Job, ...]:
+        """Jobs by their ids, in that order, all as of one moment.  Raises UnknownJob."""
+        ...
+
     def find(self, slug: str) -> Job | None:
         """The open job of a slug, else its newest, else None; a job id is found as well."""
         ...
@@ -76,8 +80,8 @@ class Store(Protocol):
     def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
         """Write one event and the state it leads to, in one transaction.
 
-        For ``job.published`` the proof is derived again from the evidence of its head; a ``policy_digest`` in the
-        data binds it to that policy.  What lands is written by ``land`` alone.  Raises IllegalTransition, UnknownJob, Stale when ``expect`` is not the
+        For ``job.published`` the proof is derived again from the evidence of its head, signed with a key that the policy
+        lets sign; a ``policy_digest`` in the data binds it to that policy.  What lands is written by ``land`` alone.  Raises IllegalTransition, UnknownJob, Stale when ``expect`` is not the
         subject's revision any more, or Refused when the evidence does not suffice.
         """
         ...
@@ -99,8 +103,12 @@ class Store(Protocol):
         card_oid: str | None,
         tree: str | None = None,
         base: str | None = None,
+        listed: Collection[str] = (),
     ) -> Verified | Refusal:
-        """The proof from signed evidence that a commit is verified, as core.job.verified derives it, or why there is none."""
+        """The proof from signed evidence that a commit is verified, as core.job.verified derives it, or why there is none.
+
+        Where keys are ``listed`` by their ids, what another one signed proves nothing (evidence-key).
+        """
         ...
 
     def filed(self, subject: str | None = None) -> tuple[Filed, ...]:
@@ -139,6 +147,10 @@ class Store(Protocol):
         ...
 
     def trains(self) -> tuple[TrainState, ...]: ...
+    def check_landing(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
+        """Whether ``land`` would write this now, which is asked before anything is pushed.  Raises Refused as it does."""
+        ...
+
     def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
         """Record that a train landed: its event, each landing with its evidence, each job's end, in one transaction.
 
@@ -176,8 +188,22 @@ class Signer(Protocol):
         """An envelope around a statement, as JSON text.  Raises Refused (secret) when the key cannot be used."""
         ...
 
-    def open(self, envelope: str, keys: Iterable[str]) -> bytes:
-        """What an envelope holds when one of these public keys signed it.  Raises Refused (evidence-edited, evidence-unsigned)."""
+    def open(self, envelope: str, keys: Iterable[str], *, listed: Collection[str] = ()) -> bytes:
+        """What an envelope holds when one of these public keys signed it, and where some are ``listed`` by id, one of those.
+
+        Raises Refused (evidence-edited, evidence-unsigned, evidence-key).
+        """
+        ...
+
+    def listed(self) -> tuple[str, ...]:
+        """The ids of keys that may sign by the default branch as last fetched; empty where it lists none.
+
+        Raises Refused (evidence-key) when it cannot be read.
+        """
+        ...
+
+    def check(self) -> None:
+        """Look whether what this user's key signs would count.  Raises Refused (secret, evidence-key) when it would not."""
         ...
 
     def told(self) -> str:

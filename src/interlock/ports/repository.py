@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from interlock.core.contract.policy import Style
-from interlock.core.gate.changes import Change
-from interlock.core.problems import Refused
-from interlock.core.sandbox import Gate
-from interlock.ports.isolation import Place
-from interlock.ports.meeting import Melting
+if TYPE_CHECKING:  # every verb imports this, and few need what these are of
+    from interlock.core.contract.policy import Style
+    from interlock.core.gate.changes import Change
+    from interlock.core.problems import Refused
+    from interlock.core.sandbox import Gate
+    from interlock.ports.isolation import Place
+    from interlock.ports.meeting import Melting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,11 @@ class Repo(Reader, Protocol):
     @property
     def top(self) -> Path: ...
     @property
+    def at_hand(self) -> Path:
+        """The work tree that the caller stands in, a linked one too: where files for a person go.  Raises Misuse in a bare one."""
+        ...
+
+    @property
     def remote_url(self) -> str | None: ...
     def refresh(self) -> Base:
         """Fetch the remote into the mirror and tell its default branch.  Raises GitFailed, or UnknownBase."""
@@ -161,6 +167,10 @@ class Repo(Reader, Protocol):
         ...
 
     def is_ancestor(self, old: str, new: str) -> bool: ...
+    def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """Where branches of the remote stood at the last fetch; one that was not there is left out."""
+        ...
+
     def agent_branches(self) -> Mapping[str, str]:
         """agent/* branches of the remote that are not merged into the default branch: name → oid."""
         ...
@@ -181,11 +191,26 @@ class Repo(Reader, Protocol):
     def merge(
         self, base: str, heads: Sequence[str], *, message: str, style: Style = "merge", each: Sequence[str] = ()
     ) -> Merged | TextConflict:
-        """The heads on the base in their order, in one of three styles with the same tree; ``each`` are the messages of a squash."""
+        """The heads on the base in their order, in one of three styles with the same tree; ``each`` are the messages of a squash.
+
+        Files are merged as the attributes of ``base`` say, and by no program: where they name one, two changes of a file clash.
+        """
+        ...
+
+    def drivers(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The paths of these that the attributes of a commit give to a program to merge: path → its name.  It is never run."""
         ...
 
     def checkpoint(self, history: str) -> str | None:
         """The signed checkpoint of a history that was kept last, outside of the database; None when there is none."""
+        ...
+
+    def earlier_checkpoints(self, history: str) -> tuple[str, ...]:
+        """The checkpoints of a history that were kept before that one, the last first, as far as they are there still."""
+        ...
+
+    def checkpointed(self) -> tuple[str, ...]:
+        """The histories of which a checkpoint is kept here."""
         ...
 
     def landed_jobs(self, commit: str) -> Mapping[str, str]:

@@ -95,7 +95,12 @@ def _read(inside: Inside, path: str) -> bytes:
                 raise NotDone(f"{path} has {size} bytes, and {_FILE_MOST} are allowed.")
             return files.read_open(descriptor, _FILE_MOST)
     except OSError as fault:
-        raise NotDone(f"{path} cannot be attached: {fault}") from fault
+        raise NotDone(f"{path} cannot be attached: {_why(fault)}.") from fault
+
+
+def _why(fault: Exception) -> str:
+    """What the system said, without the number and the path that Python puts around it, and without a full stop."""
+    return str(getattr(fault, "strerror", None) or fault).removesuffix(".")
 
 
 def _text(what: str, text: str) -> str:
@@ -113,4 +118,4 @@ def _write(inside: Inside, verb: str, text: str, data: Mapping[str, Any]) -> Non
     except spool.TooLong as fault:
         raise Misuse(str(fault)) from fault
     except (OSError, spool.SpoolFull) as fault:
-        raise NotDone(f"Nothing was recorded: {fault}") from fault
+        raise NotDone(f"Nothing was recorded: {_why(fault)}.") from fault

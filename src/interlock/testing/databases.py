@@ -20,7 +20,7 @@ from typing import Any, Final
 import pytest
 
 from interlock.core.contract.around import Database
-from interlock.ports import Baseline, Branch, Databases
+from interlock.ports.isolation import Baseline, Branch, Databases
 
 ROWS: Final = [(1, "one"), (2, "two")]
 _SECONDS: Final = 60.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from interlock.core.plan import Action
 from interlock.engine.workflows import steps_of
-from interlock.ports import Ports
+from interlock.ports.bundle import Ports
 
 
 class DirectEngine:

@@ -92,6 +92,9 @@ class World:
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.root / "home"),
+            "XDG_STATE_HOME": str(
+                self.root / "home" / ".local" / "state"
+            ),  # or whoever takes this env keeps another's keys
             "LANG": "C.UTF-8",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",

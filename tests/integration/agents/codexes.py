@@ -25,7 +25,9 @@ from interlock.core.contract.card import AgentChoice, Card, Check
 from interlock.host import clients
 from interlock.host.attempts import HostRuns
 from interlock.host.sandbox import toolchains
-from interlock.ports import Assignment, End, Launch, Reading, Room
+from interlock.ports.agents import Assignment, Reading
+from interlock.ports.isolation import Room
+from interlock.ports.processes import End, Launch
 from interlock.testing.models import ScriptedModels
 
 MODEL = "gpt-5.5"

@@ -20,7 +20,9 @@ from interlock.core.contract.card import AgentChoice, Budget, Card, Check
 from interlock.core.problems import Misuse
 from interlock.host.attempts import HostRuns
 from interlock.host.sandbox import toolchains
-from interlock.ports import Assignment, End, Reading, Room
+from interlock.ports.agents import Assignment, Reading
+from interlock.ports.isolation import Room
+from interlock.ports.processes import End
 from interlock.testing.acp_agent import command
 
 

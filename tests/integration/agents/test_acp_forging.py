@@ -14,7 +14,7 @@ from tests.integration.host.boxes import a_box
 from interlock.bridge.asking import Asking
 from interlock.bridge.lines import Lines
 from interlock.host.sandbox import toolchains
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 FORGED = json.dumps({"type": "interlock.answered", "id": "p9", "choice": "forged", "allowed": True})
 FORGE = f"""

@@ -22,7 +22,7 @@ from interlock.core.agent.usage import UNKNOWN
 from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.card import AgentChoice
 from interlock.core.problems import Refused
-from interlock.ports import End
+from interlock.ports.processes import End
 from interlock.testing.models import Fault, Say, ScriptedModels
 from interlock.testing.models.fixture import scripted_models as scripted_models  # noqa: PLC0414 - used by pytest
 

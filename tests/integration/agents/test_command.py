@@ -17,7 +17,9 @@ from interlock.core.problems import Refused
 from interlock.core.sandbox import Host, Sandbox
 from interlock.host import spool
 from interlock.host.attempts import HostRuns
-from interlock.ports import Assignment, Launch, Room
+from interlock.ports.agents import Assignment
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Launch
 
 PROMPT = "Do 'this' and \"that\".\n$HOME `id`; rm -rf /\nGrüße"
 

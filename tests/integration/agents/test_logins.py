@@ -22,7 +22,9 @@ from interlock.core.problems import Refused
 from interlock.host import locks, logins
 from interlock.host.attempts import HostRuns
 from interlock.host.sandbox import toolchains
-from interlock.ports import Assignment, Launch, Room
+from interlock.ports.agents import Assignment
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Launch
 
 CARD = Card(
     slug="a",

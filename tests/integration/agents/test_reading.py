@@ -16,7 +16,7 @@ from interlock.adapters.agents.known import KnownAgents
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.core.problems import Misuse
 from interlock.host import answers, files
-from interlock.ports import End
+from interlock.ports.processes import End
 
 END = End(how="signalled", exit_code=None, seconds=1.0, tail="")
 

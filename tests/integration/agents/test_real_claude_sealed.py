@@ -19,7 +19,8 @@ from tests.needs import needs_sandbox
 from interlock.core.agent.gateway import ModelGateway
 from interlock.core.agent.usage import UNKNOWN, Price, Usage
 from interlock.core.contract.card import AgentChoice
-from interlock.ports import Assignment, End, Reading
+from interlock.ports.agents import Assignment, Reading
+from interlock.ports.processes import End
 from interlock.testing.models import Loop, Run, Say, ScriptedModels, Write
 from interlock.testing.world import World
 

@@ -17,7 +17,7 @@ from interlock.core.contract.card import Check, Report
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.core.problems import Refused
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 ENV = {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

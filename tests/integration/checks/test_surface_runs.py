@@ -29,7 +29,7 @@ from interlock.core.contract.surfaces import CoverageLimits, Limit, Picture, Wai
 from interlock.core.gate.judge import judge_check
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.host import processes
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 ENV = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
 TAP = "1..2\nok 1 - a\nok 2 - b\n"

@@ -14,7 +14,7 @@ import pytest
 from interlock.adapters.databases.postgres import PostgresDatabases
 from interlock.core.contract.around import Database
 from interlock.host import servers
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 from interlock.testing.postgres import PostgresServer, Unavailable
 
 ADMIN = "INTERLOCK_TEST_ADMIN"

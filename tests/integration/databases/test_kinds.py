@@ -13,7 +13,7 @@ from interlock.adapters.databases.kinds import Later, exposed, kinds
 from interlock.adapters.databases.sqlite import SqliteDatabases
 from interlock.core.contract.around import Database
 from interlock.core.problems import Refused
-from interlock.ports import Baseline
+from interlock.ports.isolation import Baseline
 
 __all__ = ["server", "team"]
 

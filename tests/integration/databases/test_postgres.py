@@ -18,7 +18,7 @@ from interlock.adapters.databases import archive, members, templates
 from interlock.adapters.databases.server import Server, drop
 from interlock.core.contract.database_names import Mark
 from interlock.core.problems import InterlockError, Refused
-from interlock.ports import Branch
+from interlock.ports.isolation import Branch
 
 __all__ = ["server", "team"]
 pytestmark = pytest.mark.postgres
@@ -249,7 +249,7 @@ import sys, time
 from pathlib import Path
 from interlock.adapters.databases.postgres import PostgresDatabases
 from interlock.core.contract.around import Database
-from interlock.ports import Baseline
+from interlock.ports.isolation import Baseline
 import psycopg
 url, folder = sys.argv[1:]
 def prepare(branch):

@@ -21,7 +21,7 @@ from interlock.core.contract.around import Database
 from interlock.core.problems import Refused
 from interlock.host import servers
 from interlock.host.servers import Cluster
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 __all__ = ["open_folder"]
 pytestmark = [pytest.mark.postgres, pytest.mark.long]

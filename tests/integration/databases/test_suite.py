@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from interlock.adapters.databases.sqlite import SqliteDatabases
 from interlock.core.contract import database_names
 from interlock.core.contract.around import Database
 from interlock.host import servers
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 from interlock.testing.databases import DatabasesSuite
 
 __all__ = ["open_folder"]
@@ -41,10 +42,14 @@ class TestSqlite(DatabasesSuite):
 
     def database(self, place: Path) -> Database:
         baseline = place / "dev.sqlite3"
-        if not baseline.exists():
-            with closing(sqlite3.connect(baseline)) as one:
+        if not baseline.exists():  # several threads ask at once: it is whole, or not there
+            made = place / f"dev-{threading.get_ident()}"
+            with closing(sqlite3.connect(made)) as one:
                 one.execute("create table from_dev (n integer)")
                 one.commit()
+            with suppress(FileExistsError):
+                baseline.hardlink_to(made)
+            made.unlink()
         return Database(name="app", use="sqlite", baseline=str(baseline))
 
     def execute(self, branch: Branch, statement: str) -> list[tuple[Any, ...]]:

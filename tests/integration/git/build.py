@@ -9,7 +9,8 @@ from pathlib import Path
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
-from interlock.ports import Author, Place, Work
+from interlock.ports.isolation import Place
+from interlock.ports.repository import Author, Work
 
 AUTHOR = Author(name="agent (t)", email="agent+t@interlock.invalid")
 ENV = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 def create(top: Path, number: int) -> str | None:

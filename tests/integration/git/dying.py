@@ -19,7 +19,8 @@ from typing import Any
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.worktrees import Worktrees
 from interlock.host import commands
-from interlock.ports import Author, Place
+from interlock.ports.isolation import Place
+from interlock.ports.repository import Author
 
 REF = "refs/interlock/trash/t/job1-7"
 

@@ -167,14 +167,18 @@ def commits(top: Path, trees: Sequence[tuple[str, Tree, Sequence[str]]]) -> dict
 
 @dataclass(frozen=True)
 class Judge:
-    """Git itself in a checkout of the base, where its attributes count, one process for each question."""
+    """Git itself in a checkout of the base, where its attributes count, one process for each question.
+
+    The driver that they name says of any two changes that they do not go together.
+    """
 
     top: Path
     base: str
 
     def merge(self, ours: str, theirs: str) -> tuple[bool, str, frozenset[str]]:
         """Whether two commits merge, the tree, and the paths that are left unmerged."""
-        words = ["git", "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]
+        driver = ("-c", "merge.ours-driver.driver=exit 1")
+        words = ["git", *driver, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]
         done = subprocess.run(words, cwd=self.top, env=ENV, capture_output=True, check=False)
         assert done.returncode in (0, 1), done.stderr
         tree, *rest = done.stdout.decode("utf-8", "surrogateescape").split("\0")

@@ -19,7 +19,7 @@ from tests.integration.git.dying import STEPS, do
 from tests.kinds import one_of_each
 from tests.needs import FULL
 
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 pytestmark = pytest.mark.long
 

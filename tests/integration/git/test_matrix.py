@@ -19,7 +19,7 @@ from tests.integration.git.tangle import Judge, Tree
 from interlock.adapters.git import scratch
 from interlock.adapters.git.matrix import melting_pot
 from interlock.adapters.git.matrix_known import Known
-from interlock.adapters.git.repo import open_reader
+from interlock.adapters.git.reader import open_reader
 from interlock.core.merge.melted import Matrix
 
 TEXT = tangle.lines(5)
@@ -113,13 +113,15 @@ def test_a_repository_with_the_longer_object_names(tmp_path: Path) -> None:
     agree(top, matrix_of(top, heads), heads)
 
 
-def test_nothing_is_written_to_the_repository(tmp_path: Path) -> None:
+def test_nothing_is_written_to_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "memory").mkdir()
+    monkeypatch.setattr(scratch, "SCRATCH", tmp_path / "memory")
+    monkeypatch.setattr(scratch, "_ROOM", 0)
     top, heads = tangled(tmp_path, 8, 8)
     before = everything(top / ".git")
-    temporary = set(Path("/dev/shm").glob("interlock-merge-*"))
     assert matrix_of(top, heads).pairs
     assert everything(top / ".git") == before
-    assert set(Path("/dev/shm").glob("interlock-merge-*")) <= temporary
+    assert not list((tmp_path / "memory").iterdir())
 
 
 def test_what_a_killed_call_left_is_taken_away_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,17 +158,26 @@ def test_the_attributes_of_the_base_decide_how_files_are_merged(tmp_path: Path, 
     agree(top, found, heads)
 
 
-def test_a_driver_of_the_repository_is_never_run_and_its_file_is_merged_as_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_a_driver_is_never_run_and_two_changes_of_its_file_clash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
+    """The changes are far apart: as text they would go together.  Who names the driver is all the same."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    monkeypatch.setitem(ENV, "XDG_CONFIG_HOME", str(tmp_path / "own"))
+    (tmp_path / "own" / "git").mkdir(parents=True)
+    (tmp_path / "own" / "git" / "attributes").write_text("*.lock merge=mine\n" if own else "")
     top = repository(tmp_path)
     ran = tmp_path / "ran"
-    base: Tree = {"a.lock": ("100644", TEXT), ".gitattributes": ("100644", b"*.lock merge=mine\n")}
-    heads = built(top, base, {f"agent/{n}": {**base, "a.lock": ("100644", edited(4, b"by %d" % n))} for n in range(2)})
+    base: Tree = {"a.lock": ("100644", TEXT), ".gitattributes": ("100644", b"" if own else b"*.lock merge=mine\n")}
+    sides = {f"agent/{n}": {**base, "a.lock": ("100644", edited(2 + 12 * n, b"by %d" % n))} for n in range(2)}
+    heads = built(top, base, sides)
     git(top, "config", "merge.mine.driver", f"touch {ran}; true")
     git(top, "config", "core.fsmonitor", f"touch {ran}")
     git(top, "config", "filter.x.clean", f"touch {ran}")
     (found,) = [matrix_of(top, heads)]
-    assert found.pairs
-    assert dict(found.drivers) == {"a.lock": "mine"}
+    ((clash,),) = found.pairs.values()
+    assert (clash.path, clash.driver) == ("a.lock", "mine")
     assert not ran.exists()
     Judge(top, found.base).matrix(heads)
     assert ran.exists(), "git itself runs it, so the test shows something"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -102,6 +103,65 @@ def test_nothing_new_takes_one_connection(team: World, monkeypatch: pytest.Monke
     team.outsider({"x.txt": "x"})
     repo.refresh()
     assert calls == ["ls-remote", "ls-remote", "fetch"]
+
+
+def test_where_the_default_branch_stood_is_never_told_of_one_that_moved(team: World) -> None:
+    repo = team.repo()
+    first = repo.refresh()
+    assert repo.last_base() == first
+    assert repo.last_base() == first
+    team.outsider({"x.txt": "x"})
+    moved = team.repo().refresh()  # as another process fetches
+    assert moved.oid != first.oid
+    assert repo.last_base() == moved
+    git(repo.mirror.path, "pack-refs", "--all")
+    assert repo.last_base() == moved
+    git(team.top, "remote", "set-url", "origin", str(team.top / "elsewhere"))
+    with pytest.raises(Refused, match="was"):
+        repo.last_base()
+
+
+def test_a_default_branch_that_leads_to_another_one_is_asked_for_each_time(team: World) -> None:
+    """Its file stays as it is while what it leads to moves; so does the time of packed ones that are written at once again."""
+    repo = team.repo()
+    first = repo.refresh().oid
+    second = team.outsider({"x.txt": "x"})
+    repo.refresh()
+    mirror = repo.mirror.path
+    git(mirror, "update-ref", "refs/remotes/origin/other", first)
+    git(mirror, "symbolic-ref", "refs/remotes/origin/main", "refs/remotes/origin/other")
+    assert repo.last_base().oid == first
+    git(mirror, "update-ref", "refs/remotes/origin/other", second)
+    assert repo.last_base().oid == second
+    git(mirror, "symbolic-ref", "--delete", "refs/remotes/origin/main")
+    git(mirror, "update-ref", "refs/remotes/origin/main", second)
+    assert repo.last_base().branch == "main"
+    git(mirror, "pack-refs", "--all")
+    packed = mirror / "packed-refs"
+    seen = packed.stat()
+    assert repo.last_base().oid == second
+    packed.write_text(packed.read_text().replace(second, first))
+    os.utime(packed, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert repo.last_base().oid == first
+
+
+def test_which_of_two_commits_follows_is_told_both_ways(team: World) -> None:
+    repo = team.repo()
+    old = repo.refresh().oid
+    git(team.top, "push", "-q", "origin", "main:agent/a")
+    side = team.outsider({"y.txt": "y"}, "agent/a")
+    new = team.outsider({"x.txt": "x"})
+    repo.refresh()
+    for _ in range(2):
+        assert not repo.is_ancestor(new, old)
+        assert repo.is_ancestor(old, new)
+        assert repo.is_ancestor(old, old)
+        assert not repo.is_ancestor(side, new)
+        assert not repo.is_ancestor(new, side)
+    with pytest.raises(GitFailed):
+        repo.is_ancestor("1" * 40, new)
+    assert dict(repo.tips(["agent/a", "agent/nobody"])) == {"agent/a": side}
+    assert dict(repo.tips([])) == {}
 
 
 def test_a_passing_failure_is_tried_again_and_a_lasting_one_is_told(
@@ -302,6 +362,7 @@ def test_importing_a_branch_prefers_what_follows(team: World) -> None:
         repo.import_branch("agent/none")
 
 
+@pytest.mark.long
 def test_remote_added_before_any_task_is_taken_and_one_added_later_is_not(tmp_path: Path) -> None:
     world = WholeWorld.make(tmp_path / "w")
     world.git("remote", "remove", "origin")

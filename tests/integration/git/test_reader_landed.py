@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.integration.git.build import git
 
-from interlock.adapters.git.reader import unmerged
-from interlock.adapters.git.repo import GitRepo, open_reader
+from interlock.adapters.git.reader import open_reader, unmerged
+from interlock.adapters.git.repo import GitRepo
 
 Branch = Callable[..., None]
 JOB = "Interlock-Job: job-{}"

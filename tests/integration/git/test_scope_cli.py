@@ -102,7 +102,7 @@ def test_a_card_that_cannot_be_read_gives_no_verdict(carded: World) -> None:
     branch(carded, "a", {"src/a/new.py": "x"})
     code, told = answer(carded.top, "scope", "a", "--base", "main")
     assert code == 1
-    assert "ok" not in told
+    assert (told["ok"], told["violations"], "changed" in told) == (False, [], False), "no verdict is a no"
     assert told["problems"]
 
 
@@ -111,7 +111,7 @@ def test_a_policy_that_cannot_be_read_gives_no_verdict(carded: World) -> None:
     branch(carded, "a", {"src/a/new.py": "x"})
     code, told = answer(carded.top, "scope", "a", "--base", "main")
     assert code == 1
-    assert "ok" not in told
+    assert (told["ok"], told["violations"], "changed" in told) == (False, [], False), "no verdict is a no"
 
 
 def test_protected_paths_come_from_the_base(carded: World) -> None:
@@ -177,7 +177,7 @@ def test_the_text_says_why(carded: World) -> None:
     code, out, _ = ilk(carded.top, "scope", "a", "--base", "main")
     assert code == 1
     assert out.splitlines() == [
-        "agent/a: refused, 1 of 1 changes are not allowed.",
+        "agent/a: refused, 1 of 1 change is not allowed.",
         "  src/b/y.py [outside] The card owns src/a/**.",
     ]
     code, out, err = ilk(carded.top, "scope", "ghost", "--base", "main", "--head", "agent/a")

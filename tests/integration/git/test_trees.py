@@ -10,7 +10,7 @@ from tests.integration.git.build import AUTHOR, World, git, place, snapshot_of, 
 
 from interlock.adapters.git.repo import GitRepo
 from interlock.core.problems import Refused
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

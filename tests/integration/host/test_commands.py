@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -53,6 +54,13 @@ def test_grandchild_in_another_session_cannot_hang_a_killed_command(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("_quick")
+def test_a_command_that_says_nothing_more_still_has_its_deadline_and_its_code() -> None:
+    with pytest.raises(TimedOut):
+        run(["sh", "-c", "exec >&- 2>&-; exec sleep 60"], env=ENV, seconds=0.5)
+    assert run(["sh", "-c", "echo said; exec >&- 2>&-; sleep 0.7; exit 4"], env=ENV, seconds=30).code == 4
+
+
+@pytest.mark.usefixtures("_quick")
 def test_daemon_that_holds_the_pipe_does_not_delay_the_answer(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     start = time.monotonic()
@@ -84,3 +92,17 @@ def test_only_named_descriptors_are_inherited(tmp_path: Path) -> None:
 def test_missing_program_is_an_error_of_its_own() -> None:
     with pytest.raises(FileNotFoundError):
         run(["interlock-no-such-program"], env=ENV)
+
+
+@pytest.mark.parametrize("fault", ["kernel", "python", "descriptors"])
+def test_the_end_is_seen_where_a_process_has_no_handle(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    def refused(pid: int, flags: int = 0) -> int:
+        raise OSError({"kernel": errno.ENOSYS, "descriptors": errno.EMFILE}[fault], "refused")
+
+    if fault == "python":
+        monkeypatch.delattr(os, "pidfd_open")
+    else:
+        monkeypatch.setattr(os, "pidfd_open", refused)
+    assert run(["sh", "-c", "echo said; exec >&- 2>&-; sleep 0.1; exit 4"], env=ENV, seconds=30).code == 4
+    with pytest.raises(TimedOut):
+        run(["sh", "-c", "exec >&- 2>&-; exec sleep 60"], env=ENV, seconds=0.3)

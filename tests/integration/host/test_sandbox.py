@@ -20,7 +20,7 @@ from interlock.core.sandbox import Bind, Sandbox
 from interlock.host import environment, processes, procfs
 from interlock.host.attempts import HostRuns
 from interlock.host.sandbox import command, identity, toolchains
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="Only root has somebody to become.")
 

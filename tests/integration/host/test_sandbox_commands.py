@@ -20,7 +20,7 @@ from interlock.adapters.commands import HostCommands
 from interlock.core.problems import Refused
 from interlock.core.sandbox import Relay, to_json
 from interlock.host import processes
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ import json, os, sys
 from pathlib import Path
 from interlock.adapters.commands import HostCommands
 from interlock.core import sandbox
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 shape, tree, argv = json.loads(sys.argv[1])
 os.environ["INTERLOCK_ROOT_AGENTS"] = "allow"
 room = Room(path=Path(tree), written=Path(tree), sandbox=sandbox.from_json(shape) if shape else None)

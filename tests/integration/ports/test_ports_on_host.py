@@ -17,6 +17,7 @@ from tests.integration.ports.claims import FAMILIES
 from tests.needs import FULL
 
 from interlock.adapters.ports_on_host import HostBlocks
+from interlock.adapters.store.engine import sqlite_url
 from interlock.core.problems import InterlockError, Refused
 from interlock.host import registry, sockets
 
@@ -48,6 +49,18 @@ def test_the_same_owner_gets_the_same_block_and_another_one_another(blocks: Host
     assert first == (1, {name: base + 10 for name, base in families.items()})
     assert blocks.claim("j2", families)[0] == 2
     assert blocks.claim("j1", families) == first
+
+
+@pytest.mark.parametrize("name", ["a b", "é", "100%25", "what?", "#1", "ana@host:x", "it's"])
+def test_a_claim_holds_whatever_the_folder_of_its_store_is_called(tmp_path: Path, name: str) -> None:
+    store = tmp_path / name / "store.sqlite3"
+    store.parent.mkdir()
+    store.touch()
+    blocks = HostBlocks(store=sqlite_url(store), registry=tmp_path / "registry")
+    families = low_families(blocks)
+    assert [blocks.claim(owner, families)[0] for owner in ("j1", "j2", "j1")] == [1, 2, 1]
+    store.unlink()
+    assert HostBlocks(store=f"{sqlite_url(store)}x", registry=tmp_path / "registry").claim("j3", families)[0] == 1
 
 
 def test_a_claim_survives_its_process(tmp_path: Path, store: Path, blocks: HostBlocks) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from interlock.adapters.records import JobRecords
 from interlock.core.agent.usage import Usage
-from interlock.ports import Call
+from interlock.ports.agents import Call
 
 GOOD = {
     "at": 5.0,

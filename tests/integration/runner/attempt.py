@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 CONTROL = """
 import json, sys
 from pathlib import Path
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 folder, argv, env, contain = json.loads(sys.argv[1])
 end = HostRuns(contain=contain).run(Path(folder), Launch(argv=tuple(argv), env=env, cwd=Path("/")))
 print(json.dumps([end.how, end.exit_code, end.tail]))

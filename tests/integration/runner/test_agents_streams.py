@@ -22,7 +22,7 @@ from interlock.core.agent.usage import Price
 from interlock.host import environment
 from interlock.host.attempts import HostRuns
 from interlock.host.folder import Folder
-from interlock.ports import End, Launch
+from interlock.ports.processes import End, Launch
 
 LAST = '{"subtype": "success", "type": "result"}'
 KEY = "sk-live-0123456789abcdef"

@@ -21,7 +21,7 @@ from interlock.host import namespace, spool, tree
 from interlock.host.attempts import HostRuns
 from interlock.host.folder import Folder, Spec
 from interlock.host.processes import MARKER
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 
 
 @pytest.fixture(autouse=True)

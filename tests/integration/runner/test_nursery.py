@@ -95,7 +95,7 @@ def test_it_ends_with_the_process_that_it_belongs_to(tmp_path: Path) -> None:
 import os, sys
 from pathlib import Path
 from interlock.host.attempts import HostRuns
-from interlock.ports import Launch
+from interlock.ports.processes import Launch
 from tests.integration.runner.test_nursery import nurseries
 HostRuns().run(Path(sys.argv[1]), Launch(argv=("true",), env={"PATH": os.environ["PATH"]}, cwd=Path("/")))
 print(*nurseries(os.getpid()))

@@ -24,7 +24,8 @@ from interlock.core.problems import Refused
 from interlock.core.sandbox import SOCKETS, Bind, Relay, Sandbox
 from interlock.host import sockets
 from interlock.host.sandbox import bwrap, identity
-from interlock.ports import Room, Unit
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Unit
 
 pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="sandboxes are Linux alone"), pytest.mark.long]
 INSIDE = 3000

@@ -20,7 +20,8 @@ from interlock.adapters.services import HostServices
 from interlock.core.contract.around import Ready, Service
 from interlock.core.problems import Refused
 from interlock.host import sockets
-from interlock.ports import Room, Unit
+from interlock.ports.isolation import Room
+from interlock.ports.processes import Unit
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_starting_twice_starts_nothing_twice(beside: Beside) -> None:
 def test_it_outlives_who_started_it_and_is_found_by_others(beside: Beside) -> None:
     script = (
         "import sys; from pathlib import Path; from interlock.adapters.services import HostServices;"
-        "from interlock.core.contract.around import Service; from interlock.ports import Room, Unit;"
+        "from interlock.core.contract.around import Service; from interlock.ports.isolation import Room; from interlock.ports.processes import Unit;"
         "t = Path(sys.argv[2]); s = Service(name='web', run=sys.argv[3], port='APP_PORT');"
         "n = int(sys.argv[4]); u = Unit(service=s, room=Room(path=t, written=t), env={'APP_PORT': str(n)}, inside=1, outside=n);"
         "print(HostServices().start(Path(sys.argv[1]), u).pid)"

@@ -14,7 +14,7 @@ from interlock.core.contract.around import Template
 from interlock.core.problems import Refused
 from interlock.core.sandbox import Sandbox
 from interlock.host.sandbox import bwrap, identity
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 VALUES = {"APP_PORT": "3010", "DATABASE_URL": "postgres://here/b1"}
 

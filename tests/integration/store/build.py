@@ -13,7 +13,7 @@ from interlock.core.gate.request import Request
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
 from interlock.core.job.lifecycle import Job
-from interlock.ports import LandingRow
+from interlock.ports.history import LandingRow
 
 KINDS: Mapping[str, Kind] = {"slice": "parallel", "fix": "parallel", "migration": "serial", "sweep": "alone"}
 BASE = "b" * 40

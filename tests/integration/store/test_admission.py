@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
 from tests.integration.store import build
 
-from interlock.adapters.store import SqlStore
+from interlock.adapters.store import SqlStore, tables
+from interlock.adapters.store.engine import Database, unanswered
 from interlock.core.contract.policy import Cap
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import State
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refusal, Refused, UnknownJob
 
 pytest_plugins = ("tests.integration.store.fixtures",)
 
@@ -178,3 +181,33 @@ def test_the_kind_in_force_outweighs_the_one_that_was_asked_with(store: SqlStore
     build.set_caps(store, {"fix": 5}, kinds={**build.KINDS, "fix": "serial"})
     store.admit(build.request("a", "fix"))
     assert refusal(store, "b", "fix").number == 1
+
+
+def test_a_slot_that_is_taken_undoes_all_that_was_sent_with_it(store: SqlStore, store_url: str) -> None:
+    build.set_caps(store, {"slice": 2})
+    job = store.admit(build.request("a")).job
+    taken = {"class": "slice", "n": 1, "job": job, "kind": "parallel", "actor": "ben"}
+    database = Database(store_url)
+
+    def send(name: str, slot: dict[str, object] | None) -> None:
+        with database.write() as connection, unanswered(connection):
+            connection.execute(insert(tables.task_class).values(name=name, kind="", changes=0, paused_by="ben"))
+            if slot is not None:
+                connection.execute(insert(tables.slot).values(slot))
+
+    with pytest.raises(IntegrityError):
+        send("other", taken)
+    send("third", None)
+    database.close()
+    names = {lane.name for lane in store.lanes()}
+    assert "third" in names
+    assert "other" not in names
+
+
+def test_jobs_by_their_ids_come_in_the_order_that_was_asked_for(store: SqlStore) -> None:
+    build.set_caps(store, {"slice": 3})
+    a, b = (store.admit(build.request(slug)).job for slug in ("a", "b"))
+    with pytest.raises(UnknownJob, match="no job nobody"):
+        store.jobs_of([a, "nobody"])
+    assert [job.id for job in store.jobs_of([b, a, b])] == [b, a, b]
+    assert store.jobs_of([]) == ()

@@ -15,7 +15,8 @@ from interlock.adapters.agents.command import CommandAgent
 from interlock.adapters.agents.known import KnownAgents
 from interlock.adapters.records import JobRecords
 from interlock.core.contract.card import AgentChoice, Card, Check
-from interlock.ports import Assignment, Message, Room
+from interlock.ports.agents import Assignment, Message
+from interlock.ports.isolation import Room
 
 CARD = Card(
     slug="billing-retry",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interlock.adapters.tests_syntax.reader import SyntaxReader
+from interlock.core.gate.test_code import Weakness
 from interlock.core.gate.tests_kept import Moves
-from interlock.core.gate.weakened import Weakness, compare, judge_gone, judge_tests
+from interlock.core.gate.weakened import compare, judge_gone, judge_tests
 
 PATH = "tests/test_a.py"
 BASE = """\

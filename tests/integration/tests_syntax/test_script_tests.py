@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interlock.adapters.tests_syntax.reader import SyntaxReader
+from interlock.core.gate.test_code import Weakness
 from interlock.core.gate.tests_kept import Moves
-from interlock.core.gate.weakened import Weakness, compare
+from interlock.core.gate.weakened import compare
 
 ONE, TWO = "  expect(add(1, 2)).toBe(3);\n", "  expect(add(2, 2)).toBe(4);\n"
 BASE = f"import {{ add }} from './calc';\n\ntest('adds', () => {{\n{ONE}{TWO}}});\n"

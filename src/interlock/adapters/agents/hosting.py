@@ -13,7 +13,8 @@ from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.sandbox import AT, HOME, RUN, Sandbox
 from interlock.host import answers, bridges, environment, files, guards, homes
 from interlock.host.sandbox import identity, ours
-from interlock.ports import Assignment, Room
+from interlock.ports.agents import Assignment
+from interlock.ports.isolation import Room
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _WRAPPER: Final = """\

@@ -24,7 +24,9 @@ from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import HOME, Sandbox
 from interlock.host import answers, bridges, clients, files, homes, leavings, logins
 from interlock.host.sandbox import toolchains
-from interlock.ports import Assignment, End, Launch, Reading, Room
+from interlock.ports.agents import Assignment, Reading
+from interlock.ports.isolation import Room
+from interlock.ports.processes import End, Launch
 
 _PLAN: Final = "plan.json"
 _HOME: Final = "home"

@@ -9,7 +9,7 @@ from interlock.adapters.agents.hosting import Surroundings
 from interlock.core.agent.adapter import AgentAdapter, Endpoint, Order
 from interlock.core.agent.gateway import MODEL_PORT, ModelGateway
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Assignment
+from interlock.ports.agents import Assignment
 
 
 def order_of(given: Assignment, around: Surroundings, programs: Mapping[str, str]) -> Order:

@@ -20,7 +20,7 @@ from interlock.core.redact import Redactor
 from interlock.core.sandbox import RUN, Sandbox
 from interlock.host import files
 from interlock.host.sandbox import identity
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 INSIDE: Final = f"{RUN}/report"
 """Where a sandboxed check finds the folder that it may write reports of ours into."""

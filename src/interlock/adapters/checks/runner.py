@@ -19,7 +19,6 @@ from interlock.adapters.checks.agreeing import said_failed
 from interlock.adapters.checks.asked import Asked, Unfit
 from interlock.adapters.checks.commands import Command, command_of
 from interlock.adapters.checks.faults import MOST_BYTES, BadReport, Missing, NothingRan, PlannedOnly
-from interlock.adapters.checks.showing import Named, Output, expected_of, surface_of, tests_of
 from interlock.core.contract.card import Check
 from interlock.core.job.evidence import CheckRun, TestReport
 from interlock.core.job.surface import Surface
@@ -28,7 +27,7 @@ from interlock.core.sandbox import AT
 from interlock.host import environment, files, processes
 from interlock.host.sandbox import identity, toolchains
 from interlock.host.text import last_lines
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 _MEBIBYTE: Final = 1 << 20
 _CAP: Final = processes.Cap(head=8 * _MEBIBYTE, tail=2 * _MEBIBYTE)
@@ -194,6 +193,9 @@ def _shown(
     cut: bool,
 ) -> CheckRun:
     """The run with all that could be read of what it left, or with the fault that hides it."""
+    # The readers of reports take longer to load than a quick verb may; so below.
+    from interlock.adapters.checks.showing import Output, expected_of, surface_of, tests_of
+
     watcher = command.watcher
     expected = bool(asked.wanted) or check.kind is not None or bool(check.expects or check.refuses)
     known = expected_of(check, asked)
@@ -252,6 +254,8 @@ def _uncounted(check: Check) -> tuple[str, str] | None:
 
 def _fault_of(wrong: Exception, run: CheckRun) -> tuple[str, str]:
     """The rule for a report that cannot be used; where nothing was done, the exit status says more if it is not 0."""
+    from interlock.adapters.checks.showing import Named
+
     inner = wrong.fault if isinstance(wrong, Named) else wrong
     if isinstance(inner, Missing):
         return "no-report", str(wrong)

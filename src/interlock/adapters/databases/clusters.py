@@ -14,7 +14,7 @@ from interlock.core.contract import database_names as names
 from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.host import files, locks, servers
 from interlock.host.servers import Cluster
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 ADMIN: Final = "interlock"
 ROLE: Final = "agent"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from interlock.core.contract.around import Database
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Baseline, Branch, Databases
+from interlock.ports.isolation import Baseline, Branch, Databases
 
 
 def kinds(user: int | None = None) -> Mapping[str, Databases]:

@@ -31,7 +31,7 @@ from interlock.core.contract.around import Database
 from interlock.core.contract.database_names import Mark
 from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.host import locks
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 _TRIES: Final = 20
 _LOCK_SECONDS: Final = 1_800.0

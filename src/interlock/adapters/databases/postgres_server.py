@@ -16,7 +16,7 @@ from interlock.core.contract import database_names as names
 from interlock.core.problems import InterlockError
 from interlock.host import files, locks, servers
 from interlock.host.servers import Cluster
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 FOLDER_SUFFIX: Final = ".data.tar.gz"
 _WAIT_SECONDS: Final = 1_800.0

@@ -14,7 +14,7 @@ from interlock.adapters.databases import copying, keeping, sqlite_copy
 from interlock.core.contract import database_names as names
 from interlock.core.problems import InterlockError
 from interlock.host import files, locks
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 SUFFIX: Final = ".sqlite3.tar.gz"
 _WAIT_SECONDS: Final = 1_800.0

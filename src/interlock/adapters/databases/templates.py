@@ -38,7 +38,7 @@ from interlock.adapters.databases.server import (
 from interlock.core.contract import database_names as names
 from interlock.core.contract.database_names import Mark
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Baseline, Branch
+from interlock.ports.isolation import Baseline, Branch
 
 KEPT: Final = 3
 """Templates of one database that are kept: the ones used last."""

@@ -8,7 +8,7 @@ from interlock.adapters.files.policy import read_policy
 from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.policy import Cap, Policy
 from interlock.core.problems import Problem
-from interlock.ports import CardFile
+from interlock.ports.contract import CardFile
 
 
 class ContractFilesReader:

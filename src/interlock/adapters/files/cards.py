@@ -13,7 +13,7 @@ from interlock.adapters.files.scalars import meaning, quoted
 from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
 from interlock.core.contract.card import Artifact, Card, Needs
 from interlock.core.problems import Problem, Where
-from interlock.ports import CardFile
+from interlock.ports.contract import CardFile
 
 SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 _FORM: Final = "slug: <name>, class: <class>, owned_paths: [...], and so on, one key a line"

@@ -12,17 +12,19 @@ from interlock.adapters.files.classes import read_classes
 from interlock.adapters.files.later import LATER, check_built, later
 from interlock.adapters.files.reading import Reading
 from interlock.adapters.files.together import check_together
-from interlock.adapters.files.yaml_tree import Keys, Node, Text, read_yaml
+from interlock.adapters.files.yaml_tree import Items, Keys, Node, Text, read_yaml
 from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.classes import DEFAULT_CLASSES
 from interlock.core.contract.places import in_order
-from interlock.core.contract.policy import Flakes, Policy, Train
+from interlock.core.contract.policy import EvidenceRules, Flakes, Policy, Train
 from interlock.core.problems import Problem
 
 ALWAYS_PROTECTED: Final = ("tasks/**", "interlock.yaml")
 """Protected whatever the policy says: a task that could change its card or the policy would have no limits."""
 
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+_KEY_ID: Final = re.compile(r"[0-9a-f]{64}")
+_KEY_FORM: Final = "8a42…"
 _MAX_PORT: Final = 65_535
 _FORM: Final = "train: {checks: [...]}, and so on, one key a line"
 
@@ -60,6 +62,27 @@ def _train(reading: Reading, node: Node, key: str) -> Train:
 
 def _flakes(reading: Reading, node: Node, key: str) -> Flakes:
     return Flakes(**shared.decode(reading, node, key, {"reruns": read.whole(0, 10)}, "{reruns: 1}"))
+
+
+def _evidence(reading: Reading, node: Node, key: str) -> EvidenceRules:
+    return EvidenceRules(**shared.decode(reading, node, key, {"keys": _keys}, f"{{keys: [{_KEY_FORM}]}}"))
+
+
+def _keys(reading: Reading, node: Node, key: str) -> tuple[str, ...] | None:
+    """Ids of keys that may sign evidence, each once; a list of none would let nobody sign."""
+    found = reading.items(node, key, _key_id, f"[{_KEY_FORM}]")
+    if isinstance(node, Items) and not node.items:
+        reading.wrong(node, key, due="a list of at least one key", fix="Name a key, or leave evidence out.")
+    return tuple(dict.fromkeys(found)) or None
+
+
+def _key_id(reading: Reading, node: Node, key: str) -> str | None:
+    """A key's whole id: a part of one could be another key's as well."""
+    if isinstance(node, Text) and _KEY_ID.fullmatch(node.value):
+        return node.value
+    fix = "Copy the line that interlock audit --keys prints."
+    reading.wrong(node, key, due="the whole id of a key, 64 hexadecimal digits", fix=fix)
+    return None
 
 
 def _ports(reading: Reading, node: Node, key: str) -> tuple[tuple[str, int], ...] | None:
@@ -142,6 +165,7 @@ _POLICY: Final[shared.Table] = {
     "flakes": _flakes,
     "diagnostics": diagnostics.diagnostics,
     "numbered": read.patterns,
+    "evidence": _evidence,
     "parallel_agents": read.whole(1, 1000),
     "targets": _targets,
     **dict.fromkeys(LATER, later),

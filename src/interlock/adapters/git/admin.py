@@ -10,7 +10,8 @@ from pathlib import Path
 
 from interlock.adapters.git.discover import BRANCHES, Found
 from interlock.adapters.git.errors import refused
-from interlock.ports import Head, Place
+from interlock.ports.isolation import Place
+from interlock.ports.repository import Head
 
 _OID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import EMAIL, GitDir, config_value, names, packed
 from interlock.core.gate.changes import SUBMODULE
 from interlock.core.problems import Refused
-from interlock.ports import Author, Place, Work
+from interlock.ports.isolation import Place
+from interlock.ports.repository import Author, Work
 
 _LONG: Final = 600.0
 SIGNING: Final = 30.0
@@ -39,10 +40,15 @@ def stage(git: GitDir, parent: str, theirs: Path | None = None) -> None:
 
     ``theirs`` is the task's own index: what the agent chose to track although it is ignored counts as tracked.
     Submodules and nested repositories become their commit, and git is never run inside them: their settings
-    are the agent's.
+    are the agent's.  A submodule that was never filled and now holds files is a folder in its place.
     """
     git.run("read-tree", parent, seconds=_LONG)
     links = gitlinks(git)
+    folders = {path: oid for path, oid in links.items() if _is_folder(git, path)}
+    if folders:
+        gone = [f"0 {'0' * len(oid)}\t{path}" for path, oid in folders.items()]
+        git.run("update-index", "-z", "--index-info", stdin=packed(gone))
+        links = {path: oid for path, oid in links.items() if path not in folders}
     try:
         git.run("add", "-A", "--", ".", *(f":(exclude,literal){path}" for path in links), seconds=_LONG)
     except GitFailed as fault:
@@ -50,7 +56,9 @@ def stage(git: GitDir, parent: str, theirs: Path | None = None) -> None:
             raise
         raise known from fault
     if links:
-        git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=packed(links))
+        git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=packed(list(links)))
+    if folders:
+        restore_links(git, folders)
     if theirs is not None and theirs.is_file():
         _also_tracked(git, theirs)
 
@@ -67,23 +75,58 @@ def no_commit(fault: GitFailed) -> Refused | None:
     )
 
 
-def gitlinks(git: GitDir) -> list[str]:
-    """Submodules in git's index."""
+def gitlinks(git: GitDir) -> dict[str, str]:
+    """Submodules in git's index, with their commits; one that is not merged is none."""
     mode = f"{SUBMODULE:o} "
-    entries = names(git.run("ls-files", "-z", "--stage").out)
-    return [entry.partition("\t")[2] for entry in entries if entry.startswith(mode)]
+    entries = (entry.partition("\t") for entry in names(git.run("ls-files", "-z", "--stage").out))
+    return {path: meta.split(" ")[1] for meta, _, path in entries if meta.startswith(mode) and meta.endswith(" 0")}
+
+
+def _is_folder(git: GitDir, path: str) -> bool:
+    """Whether a submodule's folder holds files and no repository."""
+    full = (git.work_tree or Path()) / path
+    return _stands(full, path) and not os.path.lexists(full / ".git") and any(full.iterdir())
+
+
+def _stands(full: Path, path: str) -> bool:
+    """True for a folder that is really at that path, not behind a link."""
+    return full.is_dir() and os.path.realpath(full).endswith(f"/{path}") and not full.is_symlink()
+
+
+def restore_links(git: GitDir, links: Mapping[str, str]) -> None:
+    """Put submodules back into git's index below which nothing was found that counts."""
+    tracked = names(git.run("ls-files", "-z", "--", *(f":(literal,top){path}" for path in links)).out)
+    held = {path for path in links if any(each.startswith(f"{path}/") for each in tracked)}
+    take_links(git, {path: oid for path, oid in links.items() if path not in held})
+
+
+def take_links(git: GitDir, links: Mapping[str, str]) -> None:
+    """Take submodules into git's index with these commits."""
+    if links:
+        lines = [f"{SUBMODULE:o} {oid} 0\t{path}" for path, oid in links.items()]
+        git.run("update-index", "-z", "--index-info", stdin=packed(lines))
 
 
 def _also_tracked(git: GitDir, theirs: Path) -> None:
-    """Add what stands in another index and on disk, but not in this one."""
+    """Add what stands in another index and on disk, but not in this one; and a submodule's commit that was set there alone."""
     copy = git.index.with_name("theirs") if git.index else theirs
     shutil.copyfile(theirs, copy)
     mine = set(names(git.run("ls-files", "-z").out))
     tree = git.work_tree or Path()
-    listed = names(GitDir.with_tree(git, tree, copy).run("ls-files", "-z").out)
+    own = GitDir.with_tree(git, tree, copy)
+    listed = names(own.run("ls-files", "-z").out)
+    if ".gitmodules" in listed:
+        before = gitlinks(git)
+        moved = {path: oid for path, oid in gitlinks(own).items() if before.get(path) != oid}
+        take_links(git, {path: oid for path, oid in moved.items() if _is_empty(tree / path, path)})
     extra = [path for path in dict.fromkeys(listed) if path not in mine and is_file(tree, path)]
     if extra:
         git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=packed(extra))
+
+
+def _is_empty(full: Path, path: str) -> bool:
+    """Whether an empty folder stands there, as that of a submodule which was never filled."""
+    return _stands(full, path) and not any(full.iterdir())
 
 
 def is_file(tree: Path, path: str) -> bool:

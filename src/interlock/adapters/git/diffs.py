@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from interlock.adapters.git.blobs import read_blobs
 from interlock.adapters.git.errors import NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
-from interlock.core.gate.changes import SYMLINK, Change, from_raw
+from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change, from_raw
 from interlock.core.problems import Refused
 
 # --ignore-submodules=none: a .gitmodules or a setting in the judged repository must not hide a submodule's change.
@@ -25,7 +26,7 @@ def changes_many(git: GitDir, base: str, heads: Sequence[str]) -> dict[str, tupl
     """What each head changes against its merge base with base, or why that cannot be told.
 
     Takes commit oids.  Three processes for any number of heads (a fourth reads new symbolic links; heads that
-    merged the base in need one more for each distinct set of commits they took in).
+    merged the base in need one more for each distinct set of commits they took in, and so do heads with new submodules).
     """
     heads = list(dict.fromkeys(heads))
     for oid in (base, *heads):
@@ -40,7 +41,7 @@ def changes_many(git: GitDir, base: str, heads: Sequence[str]) -> dict[str, tupl
         if bases[head] is None:
             result[head] = NoMergeBase(base, head, shallow=(git.path / "shallow").exists())
         else:
-            result[head] = _noted(raw.get(head, ()), targets)
+            result[head] = _noted(raw.get(head, ()), targets, _undeclared(git, head, raw.get(head, ())))
     return result
 
 
@@ -97,25 +98,31 @@ def _diff(git: GitDir, pairs: Mapping[str, str]) -> dict[str, tuple[Change, ...]
 def _targets(git: GitDir, changes: Iterable[Change]) -> dict[str, str]:
     """The texts of new symbolic links by their blob."""
     oids = list(dict.fromkeys(change.new_oid for change in changes if change.new_mode == SYMLINK))
-    if not oids:
-        return {}
-    out = git.run("cat-file", "--batch", stdin="\n".join(oids).encode()).out
-    found: dict[str, str] = {}
-    at = 0
-    for oid in oids:
-        end = out.index(b"\n", at)
-        size = int(out[at:end].split(b" ")[2])
-        found[oid] = os.fsdecode(out[end + 1 : end + 1 + size])
-        at = end + 2 + size
-    return found
+    read = read_blobs(git, oids)
+    return {oid: os.fsdecode(data) for oid, data in zip(oids, read, strict=True) if data is not None}
 
 
-def _noted(changes: Sequence[Change], targets: Mapping[str, str]) -> tuple[Change, ...]:
-    """The changes with what people want to know: where a link leads, and which deleted file an added one equals."""
+def _undeclared(git: GitDir, head: str, changes: Sequence[Change]) -> frozenset[str]:
+    """New submodules that ``.gitmodules`` of the head does not name."""
+    new = {change.path for change in changes if change.new_mode == SUBMODULE != change.old_mode}
+    if not new:
+        return frozenset()
+    words = ("config", "-z", "--blob", f"{head}:.gitmodules", "--get-regexp", r"^submodule\..*\.path$")
+    done = git.run(*words, ok=(0, 1, 3, 128, 129))  # none there, or none that can be read
+    told = done.text if done.code == 0 else ""
+    return frozenset(new - {entry.partition("\n")[2].rstrip("/") for entry in told.split("\0")})
+
+
+def _noted(changes: Sequence[Change], targets: Mapping[str, str], undeclared: frozenset[str]) -> tuple[Change, ...]:
+    """The changes with what people want to know: where a link leads, which deleted file an added one equals, and new
+    submodules that come from nowhere.
+    """
     gone = {change.old_oid: change.path for change in reversed(changes) if change.status == "D"}
     noted = []
     for change in changes:
         target = targets.get(change.new_oid) if change.new_mode == SYMLINK else None
         source = gone.get(change.new_oid) if change.status == "A" else None
-        noted.append(replace(change, target=target, renamed_from=source) if target or source else change)
+        alone = change.path in undeclared
+        odd = target or source or alone
+        noted.append(replace(change, target=target, renamed_from=source, undeclared=alone) if odd else change)
     return tuple(noted)

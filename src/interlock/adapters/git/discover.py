@@ -18,9 +18,13 @@ TASKS = "refs/heads/agent/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A repository on this machine: the main checkout (of a bare one: itself) and the common git directory."""
+    """A repository on this machine: the main checkout (of a bare one: itself) and the common git directory.
+
+    ``here`` is the work tree that was asked from: a linked one too, None where there is none.
+    """
 
     top: Path
+    here: Path | None
     common_dir: Path
     bare: bool
     object_format: str
@@ -48,7 +52,12 @@ def discover(start: Path) -> Found:
     """The repository that ``start`` lies in, also from inside a linked worktree.  Raises Misuse where there is none."""
     start = Path(os.path.realpath(start))
     done = call(
-        ["rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository", "--show-object-format"],
+        [
+            "rev-parse",
+            "--path-format=absolute",
+            *("--is-inside-work-tree", "--show-cdup"),
+            *("--git-common-dir", "--is-bare-repository", "--show-object-format"),
+        ],
         env=environment((start, *start.parents)),
         cwd=start,
     )
@@ -56,12 +65,18 @@ def discover(start: Path) -> Found:
         raise Misuse(
             f"{start} is not inside a Git repository.", hint=f"Run git init there, or go to one. ({done.error})"
         )
-    common, bare, object_format = done.text.rstrip("\n").rsplit("\n", 2)
+    inside, _, rest = done.text.rstrip("\n").partition("\n")
+    up, _, rest = rest.partition("\n") if inside == "true" else ("", "", rest)  # git says nothing of it elsewhere
+    common, bare, object_format = rest.rsplit("\n", 2)
     # Inside a linked worktree git answers for the worktree, which is never bare.
     common_dir = Path(os.path.realpath(common))
     top = _main_checkout(common_dir)
     return Found(
-        top=top or common_dir, common_dir=common_dir, bare=bare == "true" or top is None, object_format=object_format
+        top=top or common_dir,
+        here=Path(os.path.normpath(start / up)) if inside == "true" else top,
+        common_dir=common_dir,
+        bare=bare == "true" or top is None,
+        object_format=object_format,
     )
 
 

@@ -65,8 +65,9 @@ class UnknownRef(Misuse):
     code = "unknown-ref"
 
     def __init__(self, ref: str) -> None:
+        task = f"The branch of a task is agent/{ref}; see" if ref.replace("-", "").isalnum() else "See"
         super().__init__(
-            f"{ref!r} names no commit of this repository.", hint="See git branch --all for the names that exist."
+            f"{ref!r} names no commit of this repository.", hint=f"{task} git branch --all for the names that exist."
         )
 
 

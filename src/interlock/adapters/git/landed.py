@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import Mirror
 from interlock.host.files import write_whole
 
@@ -15,8 +17,8 @@ RESTORES = "Interlock-Restores"
 _LANDED, _REVERTED = "+", "-"
 
 
-def landed_slugs(mirror: Mirror, commit: str) -> frozenset[str]:
-    """Slugs of cards whose work is in the history of ``commit``.
+def landed_slugs(mirror: Mirror, commit: str, follows: Callable[[str, str], bool]) -> frozenset[str]:
+    """Slugs of cards whose work is in the history of ``commit``; ``follows(old, new)`` says whether one commit holds another.
 
     The answer is kept beside the mirror, so that only commits that are new since then are read.
     """
@@ -24,14 +26,20 @@ def landed_slugs(mirror: Mirror, commit: str) -> frozenset[str]:
     before, known = _read(kept)
     if before == commit:
         return known
-    git = mirror.git
-    grows = bool(before) and git.run("merge-base", "--is-ancestor", before, commit, ok=(0, 1, 128)).code == 0
+    grows = bool(before) and _grows(follows, before, commit)
     said = _said(mirror, f"{before}..{commit}" if grows else commit)
     kept_ones = known if grows else frozenset[str]()
     slugs = frozenset(slug for slug in kept_ones | said.keys() if said.get(slug, _LANDED) == _LANDED)
     with suppress(OSError):
         write_whole(kept, json.dumps({"commit": commit, "slugs": sorted(slugs)}).encode())
     return slugs
+
+
+def _grows(follows: Callable[[str, str], bool], before: str, commit: str) -> bool:
+    try:
+        return follows(before, commit)
+    except GitFailed:  # what was kept is of a commit that is not here: everything is read anew
+        return False
 
 
 def _said(mirror: Mirror, span: str) -> dict[str, str]:

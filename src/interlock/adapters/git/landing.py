@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import GitFailed, refused
 from interlock.adapters.git.mirror import TRACKED, Mirror
 from interlock.adapters.git.plumbing import GitDir
-from interlock.ports import Base, Landing
+from interlock.ports.repository import Base, Landing
 
 _NET = 600.0
+Follows = Callable[[str, str], bool]
+"""Whether the second commit holds the first."""
 
 
-def push(mirror: Mirror, branch: str, oid: str, expected: str | None) -> Landing:
+def push(mirror: Mirror, branch: str, oid: str, expected: str | None, follows: Follows) -> Landing:
     """Move a branch of the remote from ``expected`` (None: it must not exist) to a commit that follows it.
 
     Asking again after a kill finds the commit on the remote and answers ``landed``.  Raises Refused (no-remote,
@@ -21,7 +23,7 @@ def push(mirror: Mirror, branch: str, oid: str, expected: str | None) -> Landing
     """
     _must_have_remote(mirror)
     git = mirror.git
-    _must_move_forward(mirror, branch, oid, expected)
+    _must_move_forward(mirror, branch, oid, expected, follows)
     ref = f"{BRANCHES}{branch}"
     # The lease is the expected value, checked by the remote in the same step; what it may replace was decided above.
     args = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
@@ -36,13 +38,13 @@ def push(mirror: Mirror, branch: str, oid: str, expected: str | None) -> Landing
     return _after(mirror, ref, oid, expected, _words(done.text, done.error), certain=True)
 
 
-def land(mirror: Mirror, base: Base, oid: str) -> Landing:
+def land(mirror: Mirror, base: Base, oid: str, follows: Follows) -> Landing:
     """Move the default branch of the remote from base.oid to oid, and only from there; see push.
 
     What the remote then says that it has is looked at once more: ``otherwise`` when the commit is not part of its branch,
     since a hook or a program behind the remote put something else there.
     """
-    answer = push(mirror, base.branch, oid, base.oid)
+    answer = push(mirror, base.branch, oid, base.oid, follows)
     if answer.state != "landed":
         return answer
     stands = _stands(mirror, f"{BRANCHES}{base.branch}")
@@ -67,14 +69,14 @@ def _stands(mirror: Mirror, ref: str) -> str | None:
         return None
 
 
-def _must_move_forward(mirror: Mirror, branch: str, oid: str, expected: str | None) -> None:
+def _must_move_forward(mirror: Mirror, branch: str, oid: str, expected: str | None, follows: Follows) -> None:
     """Refuse to take anything off a branch.
 
     Only a task's own branch may be replaced, since each attempt is one commit on the base (ADR 0004); what stood
     there stays reachable in the mirror.
     """
     git = mirror.git
-    if expected is None or git.run("merge-base", "--is-ancestor", expected, oid, ok=(0, 1)).code == 0:
+    if expected is None or follows(expected, oid):
         return
     if branch.startswith("agent/"):
         ref = f"refs/interlock/replaced/{branch}/{expected}"

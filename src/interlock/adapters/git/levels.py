@@ -24,7 +24,7 @@ from interlock.core.sandbox import Layers, Sandbox
 from interlock.host import commands
 from interlock.host.sandbox.command import walls
 from interlock.host.sandbox.probe import probe
-from interlock.ports import Place, Room, SnapshotTaken
+from interlock.ports.isolation import Place, Room, SnapshotTaken
 
 CAP: Final = "INTERLOCK_ISOLATION"
 """The best level that is taken without being asked for."""

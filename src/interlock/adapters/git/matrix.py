@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import Final
 
 from interlock.adapters.git import marks, melting, present
+from interlock.adapters.git.attributes import attributes_of, is_driver
+from interlock.adapters.git.blobs import blob_names, read_blobs
 from interlock.adapters.git.discover import Found
 from interlock.adapters.git.errors import NoMergeBase
 from interlock.adapters.git.lineage import Lineage, lineage
 from interlock.adapters.git.matrix_known import Known
-from interlock.adapters.git.plumbing import GitDir, names, packed
+from interlock.adapters.git.plumbing import GitDir, names
 from interlock.adapters.git.scratch import Scratch, scratch
 from interlock.core.gate.changes import Change
 from interlock.core.merge.melted import Clash, Matrix, MergedTree
 from interlock.core.merge.textual import PairOf, Questions, Triple, ordered, questions, side
 from interlock.core.problems import Misuse, Refused
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
-_BUILT_IN: Final = {"unspecified": "text", "set": "text", "text": "text", "unset": "binary", "binary": "binary"}
+_HOW: Final = {"unset": "binary", "binary": "binary", "union": "union"}
 _CHUNK: Final = 20_000
 _WITH_MARKS: Final = frozenset({"CONFLICT (contents)", "CONFLICT (add/add)", "CONFLICT (content)"})
 _MISSING: Final = "The one changes the file, the other removes it."
@@ -40,7 +42,7 @@ def melting_pot(git: GitDir, base: str, *, known: Known | None = None, found: Fo
 
     ``known`` is kept from call to call; ``found`` is the repository whose tasks' trees can be looked at.
     """
-    with scratch(git) as made:
+    with scratch(git, own=found is None) as made:
         pot = Pot(made, base, known or Known(), found)
         pot.begin()
         yield pot
@@ -70,19 +72,9 @@ class Pot:
         self.tree = git.text("rev-parse", "--verify", f"{self.base}^{{tree}}")
         listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.tree).out
         self._names = listed.split(b"\0")[:-1]
-        wanted: list[bytes] = []
         if b".gitattributes\0" in listed:
-            wanted = [path for path in self._names if path.rpartition(b"/")[2] == b".gitattributes"]
-        if wanted:
-            paths = names(b"\0".join(wanted))
-            found = melting.read_blobs(git, [f"{self.tree}:{path}" for path in paths])
-            self.made.dress({path: data for path, data in zip(paths, found, strict=True) if data is not None})
-        self.known.open(self.tree, self._settings())
-
-    def _settings(self) -> bytes:
-        """All that decides how git merges and does not stand in the base."""
-        files = (self.made.git.path / "config", self.made.git.path / "info" / "attributes", own_attributes())
-        return b"\0".join(file.read_bytes() if file.is_file() else b"" for file in files)
+            self.made.dress(attributes_of(self.made.source, self.tree))
+        self.known.open(self.tree, self.made.settings())
 
     # ------------------------------------------------------------ the matrix
     def matrix(self, heads: Sequence[str]) -> Matrix:
@@ -108,7 +100,6 @@ class Pot:
             changes={head: self._changes[head] for head in clean},
             related=frozenset(pair for pair in line.related if set(pair) <= sides.keys()),
             asked=(len(clean) * (len(clean) - 1)) // 2,
-            drivers=dict(self._drivers),
         )
 
     def _row(self, heads: Sequence[str], *, objects: bool = False) -> None:
@@ -134,8 +125,11 @@ class Pot:
             self.known.rows[f"{self.base} {head}"] = (each, self._changes.get(head, ()))
 
     def _of_base(self, head: str) -> tuple[Clash, ...]:
+        told = self._rows[head].clashes
+        self._how([path for path, kind, _ in told if kind in _WITH_MARKS])
         return tuple(
-            Clash(path=path, kind=_kind(kind), why=self._worded(text)) for path, kind, text in self._rows[head].clashes
+            Clash(path=path, kind=_kind(kind), why=self._worded(text), driver=self._drivers.get(path, ""))
+            for path, kind, text in told
         )
 
     def _answer(self, asked: Questions, line: Lineage) -> dict[PairOf, tuple[Clash, ...]]:
@@ -146,7 +140,8 @@ class Pot:
         for pair, triples in asked.triples.items():
             for triple in triples:
                 if kind := verdicts[triple]:
-                    found.setdefault(pair, []).append(Clash(path=triple.path, kind=kind, triple=triple))
+                    clash = Clash(path=triple.path, kind=kind, triple=triple, driver=self._drivers.get(triple.path, ""))
+                    found.setdefault(pair, []).append(clash)
         for pair, told in self._whole(asked.whole, line).items():
             found[pair] = self._of_pair(pair, told)
         return {pair: tuple(clashes) for pair, clashes in found.items()}
@@ -154,6 +149,7 @@ class Pot:
     def _of_pair(self, pair: PairOf, told: melting.Told) -> list[Clash]:
         one, other = pair
         found = []
+        self._how([path for path, kind, _ in told.clashes if kind in _WITH_MARKS])
         for path, kind, text in told.clashes:
             first, second = self._path_on(one, other, path), self._path_on(other, one, path)
             specs = (
@@ -166,6 +162,7 @@ class Pot:
                     path=path,
                     kind=_kind(kind),
                     why=self._worded(text),
+                    driver=self._drivers.get(path, ""),
                     specs=specs if kind in _WITH_MARKS else None,
                     paths=(first, second) if first != second else None,
                 )
@@ -229,23 +226,12 @@ class Pot:
 
     def _how(self, paths: Sequence[str]) -> dict[str, str]:
         """By which of git's own ways each path is merged, as the base's attributes say; drivers of others are not run."""
-        if not paths or not self._attributed():
+        if not paths or not self.made.attributed():
             return dict.fromkeys(paths, "text")
-        out = self.made.run(self.made.git, "check-attr", "-z", "--stdin", "merge", stdin=packed(paths)).out
-        told = names(out)
-        found: dict[str, str] = {}
-        for path, value in zip(told[::3], told[2::3], strict=True):
-            if value == "union":
-                found[path] = "union"
-                continue
-            found[path] = _BUILT_IN.get(value, "text")
-            if value not in _BUILT_IN:
-                self._drivers[path] = value
-        return found
-
-    def _attributed(self) -> bool:
-        tree, info = self.made.folder / "tree", self.made.git.path / "info" / "attributes"
-        return info.exists() or any(tree.iterdir()) or own_attributes().is_file()
+        told = self.made.how(paths)
+        drivers = {path: value for path, value in told.items() if is_driver(value)}
+        self._drivers |= drivers
+        return {path: "binary" if path in drivers else _HOW.get(value, "text") for path, value in told.items()}
 
     def _whole(self, pairs: Iterable[PairOf], line: Lineage) -> dict[PairOf, melting.Told]:
         """Pairs merged whole: on the base where they share nothing beyond it, else as one after the other would land."""
@@ -310,11 +296,11 @@ class Pot:
 
     def read(self, specs: Sequence[str]) -> tuple[bytes | None, ...]:
         """Files by their object, or as TREE:PATH; also those of merged trees."""
-        return melting.read_blobs(self.made.git, specs)
+        return read_blobs(self.made.git, specs)
 
     def oids(self, paths: Sequence[str]) -> tuple[str | None, ...]:
         """The objects of files of the base; None for what is not there or is no file."""
-        return melting.blob_names(self.made.git, [f"{self.tree}:{path}" for path in paths])
+        return blob_names(self.made.git, [f"{self.tree}:{path}" for path in paths])
 
     def placed(self, clashes: Sequence[Clash]) -> tuple[Clash, ...]:
         """The clashes with the lines of both sides where their contents first differ in the way."""
@@ -361,8 +347,3 @@ def _kind(told: str) -> str:
     """The kind in git's words: content, add/add, modify/delete, rename/rename, …"""
     inner = told.partition("(")[2].rpartition(")")[0]
     return {"contents": "content"}.get(inner, inner) or told.lower()
-
-
-def own_attributes() -> Path:
-    """Where git looks for the user's own attributes when no setting says otherwise."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "attributes"

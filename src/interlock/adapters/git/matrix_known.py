@@ -13,7 +13,7 @@ from typing import Any, Final
 from interlock.adapters.git.melting import Told
 from interlock.core.gate.changes import Change
 
-VERSION: Final = 2
+VERSION: Final = 3
 _FILES: Final = 8
 _BYTES: Final = 64_000_000
 Row = tuple[Told, tuple[Change, ...]]

@@ -1,9 +1,13 @@
-"""Merging heads into a base away from every work tree, in three styles, or the first head that clashes; testing is the train's."""
+"""Merging heads into a base away from every work tree, in three styles, or the first head that clashes; testing is the train's.
+
+How files are merged is decided by the attributes of the commit that is merged into, and never by those that a head brings.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +15,12 @@ from interlock.adapters.git import diffs, replaying
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.errors import GitFailed, NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
+from interlock.adapters.git.scratch import Scratch, ruled
 from interlock.core.contract.policy import Style
-from interlock.ports import Merged, TextConflict
+from interlock.ports.repository import Merged, TextConflict
 
 _LONG = 300.0
+_ASIDE = re.compile(r"~[0-9a-f]{40}([0-9a-f]{24})?(_\d+)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +37,19 @@ class Melt:
 
     @property
     def paths(self) -> tuple[str, ...]:
+        """The names that stand in the tree; a file in the way of a folder has that of its commit at its end."""
         return tuple(dict.fromkeys(path for _, _, _, path in self.clashes))
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The same as the commits call them."""
+        return tuple(dict.fromkeys(_ASIDE.sub("", path) for path in self.paths))
 
-def melt(git: GitDir, ours: str, theirs: str) -> Melt:
-    """The merge of two commits as a tree.  Raises NoMergeBase when they have nothing in common."""
+
+def melt(by: Scratch, ours: str, theirs: str) -> Melt:
+    """The merge of two commits as a tree, by the attributes that lie there.  Raises NoMergeBase when they have nothing in common."""
     try:
-        done = git.run("merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs, ok=(0, 1), seconds=_LONG)
+        done = by.run(by.git, "merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs, ok=(0, 1))
     except GitFailed as fault:
         if "unrelated histories" in fault.text:
             raise NoMergeBase(ours, theirs, shallow=False) from fault
@@ -63,21 +75,28 @@ def merge(
     clashes instead, with the paths.  Raises NoMergeBase, GitFailed.
     """
     at, line, tree = base, base, git.text("rev-parse", f"{base}^{{tree}}") if not heads else ""
-    for number, head in enumerate(heads):
-        melted = melt(git, at, head)
-        if not melted.clean:
-            return TextConflict(head=head, paths=melted.paths)
-        tree = melted.tree
-        if style != "merge":
-            text = each[number] if number < len(each) else message
-            line = (replaying.replay(git, base, line, head, tree) if style == "rebase" else None) or commit_tree(
-                git, tree, [line], text, replaying.author_of(git, head)
-            )
-            at = line
-        elif number + 1 < len(heads):
-            at = commit_tree(git, tree, [at, head], "a step of a merge")
+    with ruled(git, base) as by:
+        for number, head in enumerate(heads):
+            melted = melt(by, at, head)
+            if not melted.clean:
+                return TextConflict(head=head, paths=melted.named)
+            tree = melted.tree
+            if style != "merge":
+                text = each[number] if number < len(each) else message
+                line = (
+                    replaying.replay(git, by, base, line, head, tree) if style == "rebase" else None
+                ) or commit_tree(git, tree, [line], text, replaying.author_of(git, head))
+                at = line
+            elif number + 1 < len(heads):
+                at = commit_tree(git, tree, [at, head], "a step of a merge")
     commit = commit_tree(git, tree, [base, *heads], message) if style == "merge" else line
     return Merged(commit=commit, tree=tree, diff=difference(git, base, commit))
+
+
+def drivers(git: GitDir, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    """The paths of these that a program is to merge by the attributes of a commit: path → its name.  It is never run."""
+    with ruled(git, commit) as by:
+        return by.drivers(paths)
 
 
 def difference(git: GitDir, base: str, commit: str) -> str:

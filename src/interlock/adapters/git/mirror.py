@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -16,7 +17,7 @@ from interlock.adapters.git.discover import BRANCHES, TASKS, Found, Remote, conf
 from interlock.adapters.git.errors import GitFailed, UnknownBase, refused
 from interlock.adapters.git.plumbing import GitDir, config_value
 from interlock.host.commands import Finished
-from interlock.ports import Base
+from interlock.ports.repository import Base
 
 TRACKED: Final = "refs/remotes/origin/"
 HEAD: Final = "refs/remotes/origin/HEAD"
@@ -118,10 +119,14 @@ class Mirror:
         with locks.held(self.found.state / "mirror.lock", what="The mirror is being fetched") as lock:
             self._sweep()
             git = self.git.holding(lock)
-            branch = self._fetch(git) if remote.name else self._take_local(git)
-            git.run("symbolic-ref", "-m", "interlock: default branch", HEAD, f"{TRACKED}{branch}")
+            if remote.name:
+                branch, refs = self._fetch(git)
+            else:
+                branch, refs = self._take_local(git), _refs(git)
+            if refs.head != f"{TRACKED}{branch}":
+                git.run("symbolic-ref", "-m", "interlock: default branch", HEAD, f"{TRACKED}{branch}")
             self._tidy(git)
-        return self._base(remote, branch)
+        return self.base(remote, branch, refs.commits.get(f"{TRACKED}{branch}", ""))
 
     def _meet_first_remote(self) -> None:
         """Begin again with a remote that was added before any task was made: nothing was taken from elsewhere yet."""
@@ -157,12 +162,27 @@ class Mirror:
         name, _, tip = (self.git.text(*words) if self.path.is_dir() else "").partition(" ")
         if not name:
             raise UnknownBase(
-                "The repository was never fetched by Interlock.", "Run interlock doctor, which fetches it."
+                "The repository was never fetched by Interlock.",
+                "Push a first commit to the default branch, where it has none yet; then run interlock doctor, which fetches it.",
             )
         kind, _, oid = tip.partition(" ")
-        return self._base(self.remote(), name.removeprefix(TRACKED), oid if kind == "commit" else "")
+        return self.base(self.remote(), name.removeprefix(TRACKED), oid if kind == "commit" else "")
 
-    def _base(self, remote: Remote, branch: str, oid: str = "") -> Base:
+    def stands(self) -> bytes | None:
+        """What is written where git keeps the default branch: as long as that is equal, ``last_base`` is.
+
+        None where git keeps it otherwise.
+        """
+        try:
+            head = (self.path / HEAD).read_bytes()
+            name = os.fsdecode(head.removeprefix(b"ref:").strip())
+            tip = (self.path / name).read_bytes() if name.startswith(TRACKED) else b"ref:"
+            return None if tip.startswith(b"ref:") else head + tip
+        except OSError:
+            return None
+
+    def base(self, remote: Remote, branch: str, oid: str = "") -> Base:
+        """The default branch as a value; the commit is asked for where it is not given."""
         oid = oid or self.git.text("rev-parse", "--verify", "--quiet", f"{TRACKED}{branch}^{{commit}}")
         note = "" if remote.name else f"{remote.note} The local branch {branch} is the base."
         return Base(remote=remote.name, branch=branch, oid=oid, note=note)
@@ -170,22 +190,24 @@ class Mirror:
     def _configured(self) -> str | None:
         return config(self.git).get("interlock.branch", (None,))[-1]
 
-    def _fetch(self, git: GitDir) -> str:
-        """Fetch all branches of the remote when any of them moved; gives the name of its default branch."""
+    def _fetch(self, git: GitDir) -> tuple[str, _Refs]:
+        """Fetch all branches of the remote when any of them moved; gives the name of its default branch, and what is here."""
         listed = _patiently(git, "ls-remote", "--symref", "origin", "HEAD", f"{BRANCHES}*").text
         branches, head = _heads(listed)
         name = self._default(branches, head)
-        if {f"{TRACKED}{branch}": oid for branch, oid in branches.items()} != _tracked(git):
+        refs = _refs(git)
+        if moved := {f"{TRACKED}{branch}": oid for branch, oid in branches.items()} != refs.tracked:
             _patiently(
                 git,
                 *("fetch", "-q", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
                 *("--no-recurse-submodules", "origin", f"+{BRANCHES}*:{TRACKED}*"),
             )
-        if seeds := git.refs(_SEED):
-            git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in seeds).encode())
-        if f"{TRACKED}{name}" not in _tracked(git):
+        if refs.seeds:
+            git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs.seeds).encode())
+        refs = _refs(git) if moved else refs
+        if f"{TRACKED}{name}" not in refs.tracked:
             raise UnknownBase(f"The remote's default branch {name} went away during the fetch.", "Run it again.")
-        return name
+        return name, refs
 
     def _default(self, branches: Mapping[str, str], head: str | None) -> str:
         name = self._configured() or head
@@ -208,7 +230,7 @@ class Mirror:
         heads = self.found.git().refs(BRANCHES)
         name = local_default(heads, self._configured(), config_value(git, "init.defaultBranch"))
         wanted = {f"{TRACKED}{ref.removeprefix(BRANCHES)}": oid for ref, oid in heads.items()}
-        before = _tracked(git)
+        before = _refs(git).tracked
         if wanted != before:
             objects.fetch_local(git, self.found.common_dir / "objects", list(wanted.values()), before.values())
             lines = [f"delete {ref}\n" for ref in before.keys() - wanted.keys()]
@@ -225,8 +247,26 @@ def _raw_config(object_format: str) -> str:
     return f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n\tautocrlf = false\n{extra}"
 
 
-def _tracked(git: GitDir) -> dict[str, str]:
-    return {ref: oid for ref, oid in git.refs(TRACKED).items() if ref != HEAD}
+@dataclass(frozen=True, slots=True)
+class _Refs:
+    """What the mirror holds of the remote: its branches, those of them that are commits, what HEAD points at, and the seeds."""
+
+    tracked: Mapping[str, str]
+    commits: Mapping[str, str]
+    head: str
+    seeds: tuple[str, ...]
+
+
+def _refs(git: GitDir) -> _Refs:
+    form = "--format=%(refname) %(objecttype) %(objectname) %(*objectname) %(symref)"
+    rows = [line.split(" ") for line in git.text("for-each-ref", form, TRACKED, _SEED).splitlines()]
+    branches = [row for row in rows if row[0].startswith(TRACKED) and row[0] != HEAD]
+    return _Refs(
+        tracked={name: peeled or oid for name, _, oid, peeled, _ in branches},
+        commits={name: oid for name, kind, oid, _, _ in branches if kind == "commit"},
+        head=next((row[4] for row in rows if row[0] == HEAD), ""),
+        seeds=tuple(row[0] for row in rows if row[0].startswith(_SEED)),
+    )
 
 
 def _heads(listed: str) -> tuple[dict[str, str], str | None]:

@@ -12,7 +12,7 @@ from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.scratch import Scratch
 from interlock.adapters.git.sealed import standing, view
 from interlock.adapters.git.sealed.layout import Layout
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 def present(found: Found, made: Scratch, place: Place, head: str) -> str | None:

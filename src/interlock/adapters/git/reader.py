@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from interlock.adapters.git import diffs
+from interlock.adapters.git.discover import discover
 from interlock.adapters.git.errors import GitFailed, UnknownRef
 from interlock.adapters.git.plumbing import GitDir, names
-from interlock.core.gate.changes import Change
 from interlock.core.problems import Refused
-from interlock.ports import Blob, Melting
+from interlock.ports.repository import Blob
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from pathlib import Path
+
+    from interlock.core.gate.changes import Change
+    from interlock.ports.meeting import Melting
 
 AGENT: Final = "agent/"
 CARD_TRAILER: Final = "Interlock-Card"
@@ -92,6 +98,10 @@ class Reader:
     def is_ancestor(self, old: str, new: str) -> bool:
         return self.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1)).code == 0
 
+    def common(self, one: str, other: str) -> str | None:
+        """The best common ancestor of two commits: one of them where it is an ancestor of the other."""
+        return self.git.run("merge-base", one, other, ok=(0, 1)).text.strip() or None
+
     def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """What head changes against its merge base with base; takes refs too.  Raises NoMergeBase, UnknownRef."""
         if not (diffs.OID.fullmatch(base) and diffs.OID.fullmatch(head)):
@@ -137,6 +147,11 @@ class Reader:
 
         with melting_pot(self.git, base) as pot:
             yield pot
+
+
+def open_reader(start: Path) -> Reader:
+    """The repository around a folder, only read: any ref of it, no set-up, no network.  Raises Misuse where there is none."""
+    return Reader(discover(start).git().with_options("core.commitGraph=false"))
 
 
 def unmerged(git: GitDir, base: str, branches: Mapping[str, str]) -> dict[str, str]:

@@ -13,9 +13,10 @@ from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
+from interlock.adapters.git.scratch import ruled
 from interlock.adapters.git.trees import LONG, changed, check_out
 from interlock.core.problems import Refused
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,8 @@ def rebase_place(job: Rebasing) -> tuple[str, ...]:
     found = job.mirror.found
     ref = f"{BRANCHES}{job.place.branch}"
     tree_admin = admin.registered(found, job.place)
-    melted = merging.melt(job.mirror.git, job.onto, job.head)
+    with ruled(job.mirror.git, job.onto) as by:
+        melted = merging.melt(by, job.onto, job.head)
     with index_lock.index_lock(tree_admin.index), temporary_index(job.mirror) as index:
         git = job.mirror.git.with_tree(job.place.path, index)
         tip = _tip(job, ref, tree_admin.head())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.plumbing import GitDir
-from interlock.ports import Author
+from interlock.adapters.git.scratch import Scratch
+from interlock.ports.repository import Author
 
 _LONG = 300.0
 
 
-def replay(git: GitDir, base: str, line: str, head: str, tree: str) -> str | None:
+def replay(git: GitDir, by: Scratch, base: str, line: str, head: str, tree: str) -> str | None:
     """The end of the line with the head's own commits on it, or None where they do not lead to the tree one by one.
 
     Commits that merge something, or that change nothing any more, are left out.
@@ -17,7 +18,7 @@ def replay(git: GitDir, base: str, line: str, head: str, tree: str) -> str | Non
     listed = git.text("rev-list", "--reverse", "--topo-order", "--no-merges", head, f"^{base}", seconds=_LONG)
     at, stands = line, git.text("rev-parse", f"{line}^{{tree}}")
     for commit in listed.splitlines():
-        picked = _pick(git, stands, commit)
+        picked = _pick(git, by, stands, commit)
         if picked is None:
             return None
         if picked != stands:
@@ -26,14 +27,14 @@ def replay(git: GitDir, base: str, line: str, head: str, tree: str) -> str | Non
     return at if stands == tree and at != line else None
 
 
-def _pick(git: GitDir, tree: str, commit: str) -> str | None:
+def _pick(git: GitDir, by: Scratch, tree: str, commit: str) -> str | None:
     """The tree with what one commit changes, or None where that clashes.
 
     A commit of that tree on the commit's parent is merged with the commit, so that the parent is the base of the merge.
     """
     parent = git.text("rev-parse", f"{commit}^")
     ours = commit_tree(git, tree, [parent], "a step of a rebase")
-    done = git.run("merge-tree", "--write-tree", "-z", "--no-messages", ours, commit, ok=(0, 1), seconds=_LONG)
+    done = by.run(by.git, "merge-tree", "--write-tree", "-z", "--no-messages", ours, commit, ok=(0, 1))
     return done.out.partition(b"\0")[0].decode() if done.code == 0 else None
 
 

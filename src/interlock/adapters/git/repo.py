@@ -11,6 +11,7 @@ from interlock.adapters.git import (
     admin,
     anchor,
     commits,
+    diffs,
     grafting,
     landed,
     landing,
@@ -31,9 +32,11 @@ from interlock.adapters.git.sealed import rebasing as sealed_rebasing
 from interlock.adapters.git.sealed.layout import Layout
 from interlock.core.contract.policy import Style
 from interlock.core.gate.changes import Change
-from interlock.core.problems import Refused
+from interlock.core.problems import Misuse, Refused
 from interlock.core.sandbox import Gate
-from interlock.ports import Author, Base, Blob, Head, Inverse, Landing, Melting, Merged, Place, TextConflict, Work
+from interlock.ports.isolation import Place
+from interlock.ports.meeting import Melting
+from interlock.ports.repository import Author, Base, Blob, Head, Inverse, Landing, Merged, TextConflict, Work
 
 _REMEMBERED = 512
 _SMALL = 1 << 16
@@ -43,11 +46,6 @@ def _is_fixed(commit: str, blob: Blob | None) -> bool:
     return len(commit) in (40, 64) and (blob is None or len(blob.data) <= _SMALL)
 
 
-def open_reader(start: Path) -> Reader:
-    """The repository around a folder, only read: any ref of it, no set-up, no network.  Raises Misuse where there is none."""
-    return Reader(discover(start).git().with_options("core.commitGraph=false"))
-
-
 @dataclass(frozen=True, slots=True)
 class GitRepo:
     """The trusted mirror of one repository, made when it is first needed (see ports.Repo)."""
@@ -55,6 +53,8 @@ class GitRepo:
     found: Found
     _known: dict[tuple[str, str], Blob | None] = field(default_factory=dict, compare=False, repr=False)
     _trees: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _follows: set[tuple[str, str]] = field(default_factory=set, compare=False, repr=False)
+    _bases: dict[bytes, tuple[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def open(cls, start: Path) -> GitRepo:
@@ -80,13 +80,30 @@ class GitRepo:
     def top(self) -> Path:
         return self.found.top
 
+    @property
+    def at_hand(self) -> Path:
+        if self.found.here is None:
+            raise Misuse(
+                f"{self.found.common_dir} is a bare repository, so there is no folder of files here.",
+                hint="Go to a clone of it, and call again there.",
+            )
+        return self.found.here
+
     def refresh(self) -> Base:
         """Fetch the remote into the mirror and tell its default branch.  Raises GitFailed, or UnknownBase."""
         return self.mirror.refresh()
 
     def last_base(self) -> Base:
         """The default branch as of the last fetch, without touching the network."""
-        return self.mirror.last_base()
+        mirror = self.mirror
+        stands = mirror.stands()
+        if stands is not None and (known := self._bases.get(stands)) is not None:
+            return mirror.base(mirror.remote(), *known)
+        base = mirror.last_base()
+        if stands is not None and stands == mirror.stands():
+            self._bases.clear()
+            self._bases[stands] = (base.branch, base.oid)
+        return base
 
     # ------------------------------------------------------------ reading
     def read(self, commit: str, path: str) -> bytes | None:
@@ -143,7 +160,17 @@ class GitRepo:
         return remote_of(self.found, config(self.found.git(), "--includes")).url
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        return self.reader.is_ancestor(old, new)
+        """Whether new holds old; of full names it is remembered which of the two follows, since that never changes."""
+        if not (diffs.OID.fullmatch(old) and diffs.OID.fullmatch(new)):
+            return self.reader.is_ancestor(old, new)
+        if (old, new) not in self._follows and (new, old) not in self._follows:
+            common = self.reader.common(old, new)
+            if common not in (old, new):
+                return False
+            if len(self._follows) > _REMEMBERED:
+                self._follows.clear()
+            self._follows.add((old, new) if common == old else (new, old))
+        return old == new or (old, new) in self._follows
 
     def resolve_many(self, refs: Sequence[str]) -> tuple[str, ...]:
         """The commits that refs of the user's repository lead to, brought into the mirror.  Raises UnknownRef."""
@@ -175,6 +202,12 @@ class GitRepo:
         with melting_pot(mirror.git, base, known=Known(self.found.state / "matrix"), found=self.found) as pot:
             yield pot
 
+    def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """Where branches of the remote stood at the last fetch; one that was not there is left out."""
+        refs = self.mirror.git.refs(*(f"{TRACKED}{branch}" for branch in branches)) if branches else {}
+        found = {branch: refs.get(f"{TRACKED}{branch}") for branch in branches}
+        return {branch: oid for branch, oid in found.items() if oid is not None}
+
     def agent_branches(self) -> Mapping[str, str]:
         """agent/* branches of the remote that are not merged into the default branch: name → oid."""
         git = self.mirror.git
@@ -187,6 +220,12 @@ class GitRepo:
         """The signed checkpoint of a history that was kept last; see anchor."""
         return anchor.read(self.mirror, history)
 
+    def earlier_checkpoints(self, history: str) -> tuple[str, ...]:
+        return anchor.earlier(self.mirror, history)
+
+    def checkpointed(self) -> tuple[str, ...]:
+        return anchor.histories(self.mirror)
+
     def keep_checkpoint(self, history: str, text: str) -> None:
         anchor.write(self.mirror, history, text)
 
@@ -197,7 +236,7 @@ class GitRepo:
     # ------------------------------------------------------------ work of tasks
     def landed_slugs(self, commit: str) -> frozenset[str]:
         """Slugs of cards whose work is in the history of a commit, whoever landed it."""
-        return landed.landed_slugs(self.mirror, commit)
+        return landed.landed_slugs(self.mirror, commit, self.is_ancestor)
 
     def commit_work(self, place: Place, *, parent: str, message: str, author: Author, sign: bool, keep: str) -> Work:
         """Commit the whole tree of a task from outside as one commit on parent; see commits and work."""
@@ -336,13 +375,17 @@ class GitRepo:
         """The base with all heads, or the first head that clashes; see merging.merge."""
         return merging.merge(self.mirror.git, base, heads, message, style=style, each=each)
 
+    def drivers(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The paths that a program is to merge, by the attributes of a commit; see merging.drivers."""
+        return merging.drivers(self.mirror.git, commit, paths)
+
     def lacking(self, base: str, commit: str, heads: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Heads whose change is not whole in the commit, and paths that nobody brought; see whole.lacking."""
         return whole.lacking(self.mirror.git, base, commit, heads)
 
     def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing:
         """Move a branch of the remote from an expected commit; see landing.push."""
-        return landing.push(self.mirror, branch, oid, expected)
+        return landing.push(self.mirror, branch, oid, expected, self.is_ancestor)
 
     def stand(self, branches: Sequence[str]) -> Mapping[str, str]:
         """Where branches of the remote stand at this moment; see landing.stand."""
@@ -350,4 +393,4 @@ class GitRepo:
 
     def land(self, base: Base, oid: str) -> Landing:
         """Move the remote's default branch from base.oid to oid, and only from there."""
-        return landing.land(self.mirror, base, oid)
+        return landing.land(self.mirror, base, oid, self.is_ancestor)

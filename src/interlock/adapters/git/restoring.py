@@ -18,7 +18,7 @@ from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.snapshot import Kept
 from interlock.adapters.git.trash import Bin, bin_of
 from interlock.adapters.git.trees import LONG, check_out
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 def restore(mirror: Mirror, ref: str, place: Place) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.merging import melt
 from interlock.adapters.git.plumbing import GitDir
-from interlock.ports import Author, Inverse, TextConflict
+from interlock.adapters.git.scratch import ruled
+from interlock.ports.repository import Author, Inverse, TextConflict
 
 TRAILER = "Interlock-Job"
 
@@ -24,9 +25,10 @@ def inverse(git: GitDir, onto: str, commit: str, message: str, author: Author) -
     """
     before = git.text("rev-parse", "--verify", f"{commit}^1^{{tree}}")
     undone = commit_tree(git, before, [commit], "the tree before the change")
-    melted = melt(git, onto, undone)
+    with ruled(git, onto) as by:
+        melted = melt(by, onto, undone)
     if not melted.clean:
-        return TextConflict(head=commit, paths=melted.paths)
+        return TextConflict(head=commit, paths=melted.named)
     made = commit_tree(git, melted.tree, [onto], message, author)
     raw = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", onto, made).out
     paths = tuple(part.decode("utf-8", "surrogateescape") for part in raw.split(b"\0") if part)
@@ -34,9 +36,13 @@ def inverse(git: GitDir, onto: str, commit: str, message: str, author: Author) -
 
 
 def taken_out(git: GitDir, head: str, work: str) -> str | None:
-    """A commit with the tree of ``head`` without what ``work`` did, whether or not that is in its history; None where it clashes."""
+    """A commit with the tree of ``head`` without what ``work`` did, whether or not that is in its history; None where it clashes.
+
+    Files are merged by the attributes that stood before the work, which ``head`` has no say in.
+    """
     tree, before = (git.text("rev-parse", "--verify", f"{each}^{{tree}}") for each in (head, f"{work}^1"))
     ours = commit_tree(git, tree, [work], "the combination, as if it followed the change")
     theirs = commit_tree(git, before, [work], "the tree before the change")
-    melted = melt(git, ours, theirs)
+    with ruled(git, before) as by:
+        melted = melt(by, ours, theirs)
     return commit_tree(git, melted.tree, [head], "without the change") if melted.clean else None

@@ -18,7 +18,7 @@ from interlock.adapters.git.errors import GitFailed, refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.trees import LONG, changed, others
-from interlock.ports import Place, SnapshotTaken
+from interlock.ports.isolation import Place, SnapshotTaken
 
 LIMIT: Final = 50_000_000  # bytes of ignored files that a snapshot takes, the smallest first
 
@@ -88,6 +88,11 @@ def publish(mirror: Mirror, ref: str, commit: str, base: str) -> None:
         git.move(ref, commit, git.refs(ref).get(ref), why="snapshot of a task's tree")
 
 
+def _holds(folder: Path) -> bool:
+    """Whether the folder of a submodule holds anything."""
+    return folder.is_dir() and not folder.is_symlink() and any(folder.iterdir())
+
+
 def take(mirror: Mirror, place: Place, *, limit: int = LIMIT) -> Picture:
     """Look at a task's tree and write what is in it as objects of the mirror; no ref is made."""
     found = mirror.found
@@ -98,7 +103,7 @@ def take(mirror: Mirror, place: Place, *, limit: int = LIMIT) -> Picture:
         git = reading.with_tree(place.path, index)
         git.run("read-tree", kept.head, seconds=LONG)
         modified = changed(git)
-        links = [link for link in gitlinks(git) if (place.path / link / ".git").exists()]
+        links = [link for link in gitlinks(git) if _holds(place.path / link)]
         untracked = others(git, "--exclude-standard")
         ignored, large = bounded(place.path, others(git, "--ignored", "--exclude-standard"), limit)
         left_out = [*links, *large, *(path for path in (*untracked, *ignored) if path.endswith("/"))]

@@ -13,7 +13,7 @@ from interlock.adapters.git.mirror import HEAD, Mirror
 from interlock.adapters.git.occupants import occupants
 from interlock.adapters.git.snapshot import Kept
 from interlock.core.problems import Refused
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.core.contract.paths import decider, parse
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 LONG: Final = 900.0
 # More workers gain nothing, and for few files starting them costs more than they save: facts/isolation §1.1.

@@ -11,14 +11,16 @@ from typing import Final
 from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.levels import LevelWorkspaces
 from interlock.adapters.git.plumbing import call, environment
-from interlock.adapters.git.repo import GitRepo, open_reader
+from interlock.adapters.git.reader import open_reader
+from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.sealed import bases
 from interlock.adapters.git.sealed.install import needs
 from interlock.adapters.git.sealed.layout import Kit, Layout
 from interlock.core.contract.card import Level
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import InterlockError
-from interlock.ports import Author, Base, Merged, Place, Room, Work
+from interlock.ports.isolation import Place, Room
+from interlock.ports.repository import Author, Base, Merged, Work
 
 DRIVEN: Final = "*.c filter=x diff=x merge=x\n*.d diff=y filter=y\n"
 _AUTHOR: Final = Author(name="agent (attack)", email="agent+attack@interlock.invalid")

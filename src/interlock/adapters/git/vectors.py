@@ -13,7 +13,7 @@ from typing import Final
 from interlock.adapters.git.settings import as_text
 from interlock.adapters.git.vector_world import World, everything, git, network
 from interlock.core.contract.card import Level
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 Plant = Callable[["Field"], None]
 

@@ -14,7 +14,7 @@ from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.occupants import occupants
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 _SAMPLE: Final = 0.05  # seconds between two looks at the processor time of what lives in the tree
 _TICKS: Final = (11, 12)  # utime and stime in /proc/PID/stat behind the name (man 5 proc)

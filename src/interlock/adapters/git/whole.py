@@ -8,6 +8,7 @@ from interlock.adapters.git import diffs
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.merging import melt
 from interlock.adapters.git.plumbing import GitDir
+from interlock.adapters.git.scratch import Scratch, ruled
 from interlock.core.gate.changes import Change
 from interlock.core.problems import Refused
 
@@ -26,9 +27,12 @@ def lacking(git: GitDir, base: str, commit: str, heads: Sequence[str]) -> tuple[
     doubtful = [head for head in heads if _differs(wanted[head], made)]
     brought = {change.path for head in heads if not isinstance(wanted[head], Refused) for change in _of(wanted[head])}
     extra = tuple(sorted(set(made) - brought))
-    bad = tuple(head for head in doubtful if not _is_whole(git, base, commit, head))
-    if (bad or extra) and _merged_anew(git, base, heads) == _tree(git, commit):
+    if not doubtful and not extra:
         return (), ()
+    with ruled(git, base) as by:
+        bad = tuple(head for head in doubtful if not _is_whole(git, by, base, commit, head))
+        if (bad or extra) and _merged_anew(git, by, base, heads) == _tree(git, commit):
+            return (), ()
     return bad, extra
 
 
@@ -55,20 +59,20 @@ def _raw(git: GitDir, base: str, commit: str) -> dict[str, Stands]:
     return found
 
 
-def _is_whole(git: GitDir, base: str, commit: str, head: str) -> bool:
+def _is_whole(git: GitDir, by: Scratch, base: str, commit: str, head: str) -> bool:
     """Whether merging the head's change into the commit's tree once more changes nothing."""
     start = diffs.merge_bases(git, base, [head])[head]
     if start is None:
         return False
     tree = _tree(git, commit)
-    melted = melt(git, commit_tree(git, tree, [start], "what landed"), head)
+    melted = melt(by, commit_tree(git, tree, [start], "what landed"), head)
     return melted.clean and melted.tree == tree
 
 
-def _merged_anew(git: GitDir, base: str, heads: Sequence[str]) -> str | None:
+def _merged_anew(git: GitDir, by: Scratch, base: str, heads: Sequence[str]) -> str | None:
     at, tree = base, ""
     for head in heads:
-        melted = melt(git, at, head)
+        melted = melt(by, at, head)
         if not melted.clean:
             return None
         tree = melted.tree

@@ -18,7 +18,8 @@ from interlock.adapters.git.occupants import occupants
 from interlock.adapters.git.restoring import restore
 from interlock.adapters.git.snapshot import snapshot
 from interlock.core.contract.card import Level
-from interlock.ports import Place, Room, SnapshotTaken
+from interlock.host.state import state_folder
+from interlock.ports.isolation import Place, Room, SnapshotTaken
 
 
 class HasMirror(Protocol):
@@ -59,9 +60,8 @@ class Worktrees:
         beside = top.parent / f"{name}-tasks"
         if os.access(beside if beside.is_dir() else top.parent, os.W_OK | os.X_OK):
             return beside
-        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
         mark = sha256(os.fsencode(self._mirror.found.common_dir)).hexdigest()[:8]
-        return Path(state) / "interlock" / "tasks" / f"{name}-{mark}"
+        return state_folder() / "tasks" / f"{name}-{mark}"
 
     def check_free(self, slug: str, path: Path) -> None:
         """Raise Refused (name-taken) when a branch, ref or folder is in the way; nothing is made."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from typing import Any
+
+from sqlalchemy import Connection, Row
 
 from interlock.adapters.store import events, jobs, slots
-from interlock.adapters.store.engine import lock_history
+from interlock.adapters.store.engine import lock_history, unanswered
 from interlock.core.gate.admission import admitted, decide, event_data
 from interlock.core.gate.request import Admitted, Lanes, Request
 from interlock.core.job.events import NewEvent
@@ -20,26 +22,28 @@ def admit(connection: Connection, request: Request, at: float) -> Admitted:
 
     A job that was admitted before is answered again.  Raises Refused.
     """
-    slots.lock(connection)
+    locked = slots.lock(connection)
     known = events.find(connection, request.job, 0, STEP)
     if known is not None:
         return admitted(begin_job(known))
-    lanes = _look(connection, request)
+    lanes = _look(connection, request, locked)
     decision = decide(request, lanes)
     if isinstance(decision, Refusal):
         raise Refused(decision)
     data = event_data(request, lanes, decision)
     lock_history(connection)
     new = NewEvent(subject=request.job, step=STEP, kind="job.admitted", actor=request.actor, data=data)
-    event = events.append(connection, new, at)
-    jobs.begin(connection, begin_job(event), event)
-    slots.take(connection, decision, data["kind"], request.actor)
+    head = events.head(connection)
+    with unanswered(connection):
+        event = events.append(connection, new, at, head)
+        jobs.begin(connection, begin_job(event), event)
+        slots.take(connection, decision, data["kind"], request.actor)
     return decision
 
 
-def _look(connection: Connection, request: Request) -> Lanes:
+def _look(connection: Connection, request: Request, locked: Row[Any]) -> Lanes:
     """The slots as this transaction sees them, and how the slugs ended that the rules ask for."""
-    caps = slots.in_force(connection)
+    caps = slots.in_force(connection, locked)
     name = request.task_class.name
     landed, abandoned = jobs.ends(connection, frozenset({request.card.slug, *request.card.depends_on}))
     return Lanes(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Connection, func, select
 
 from interlock.adapters.store import events, evidence
@@ -10,7 +12,7 @@ from interlock.core.job.audit import AuditFinding, read_checkpoint
 from interlock.core.job.chain import canonical
 from interlock.core.job.statement import checkpoint
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Signer
+from interlock.ports.history import Signer
 
 _SHOWN = 16
 
@@ -30,13 +32,21 @@ def made(connection: Connection, at: float, signer: Signer) -> tuple[str, str]:
     return which, signer.sign(canonical(said))
 
 
-def check(connection: Connection, kept: str | None, signer: Signer) -> None:
-    """Look whether the history still holds what a checkpoint says.  Raises Refused (evidence-edited, evidence-unsigned)."""
+def check(
+    connection: Connection, kept: str | None, signer: Signer, listed: Collection[str] = (), *, new: bool = False
+) -> None:
+    """Look whether the history still holds what a checkpoint says.
+
+    With ``new`` another one is about to take its place: one that says nothing, as of a key that is not listed any more, is let go.
+    Raises Refused (evidence-edited, evidence-unsigned, evidence-key).
+    """
     if kept is None:
         return
     known = evidence.keys(connection)
-    found = read_checkpoint(kept, lambda envelope: signer.open(envelope, known))
+    found = read_checkpoint(kept, lambda envelope: signer.open(envelope, known, listed=listed))
     if isinstance(found, AuditFinding):
+        if new and found.state == "missing":
+            return
         raise _refused(found.rule, found.what)
     digest = connection.execute(select(event.c.digest).where(event.c.seq == found.seq)).scalar_one_or_none()
     if digest == found.digest:

@@ -65,7 +65,7 @@ class Database:
         """A fault of the database in words: locked too long, disk full, no server."""
         words = str(error.orig if isinstance(error, DBAPIError) else error).strip().rstrip(".")
         hint = (
-            "See that its folder exists and can be written, and that the file is a SQLite database."
+            "See that its folder exists, can be written and has room, and that the file is a SQLite database."
             if self.is_sqlite
             else "See that the server runs and takes this address and user."
         )
@@ -82,6 +82,25 @@ def lock_history(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": HISTORY_LOCK})
+
+
+@contextmanager
+def unanswered(connection: Connection) -> Iterator[None]:
+    """Inserts whose answers nobody reads: PostgreSQL gets them in one message, and its faults show at the end."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    from psycopg import Error, Pipeline
+
+    driver = connection.connection.driver_connection
+    if driver is None or not Pipeline.is_supported():
+        yield
+        return
+    try:
+        with driver.pipeline():
+            yield
+    except Error as fault:  # SQLAlchemy sees only those of single statements, and turns them into its own
+        raise DBAPIError.instance(None, None, fault, Error, dialect=connection.dialect) from fault
 
 
 def _parsed(url: str) -> URL:

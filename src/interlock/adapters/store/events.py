@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Row, func, insert, or_, select
+from typing import Final
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select
 
 from interlock.adapters.store.codec import plain
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import event as table
 from interlock.core.job.chain import FIRST, Linked, breaks, digest_of
 from interlock.core.job.events import Event, NewEvent
+from interlock.core.job.kinds import KINDS
+from interlock.core.job.lifecycle import IllegalTransition
 from interlock.core.problems import Refusal, Refused
 
 _COLUMNS = tuple(column for column in table.c if column.name != "digest")
+# What each transaction asks is put together once: making a statement costs more than SQLite needs to answer it.
+_APPEND: Final = insert(table)
+_HEAD: Final = select(table.c.seq, table.c.digest).order_by(table.c.seq.desc()).limit(1)
+_AFTER: Final = select(*_COLUMNS).where(table.c.seq > bindparam("after")).order_by(table.c.seq)
+_OF_SUBJECT: Final = _AFTER.where(table.c.subject == bindparam("of"))
+_STEP: Final = select(*_COLUMNS).where(
+    table.c.subject == bindparam("of"), table.c.attempt == bindparam("number"), table.c.step == bindparam("name")
+)
 
 
-def append(connection: Connection, new: NewEvent, at: float) -> Event:
-    """Write an event at the end; the caller holds the history's lock and knows that the step is new."""
-    seq, previous = head(connection)
+def append(connection: Connection, new: NewEvent, at: float, end: tuple[int, str] | None = None) -> Event:
+    """Write an event at the end; the caller holds the history's lock and knows that the step is new.  ``end`` is what ``head`` gave under that lock.
+
+    Raises IllegalTransition for a kind that nothing knows.
+    """
+    if new.kind not in KINDS:
+        raise IllegalTransition(f"{new.kind} is no kind of event.")
+    seq, previous = head(connection) if end is None else end
     event = Event(
         seq=seq + 1,
         at=at,
@@ -28,14 +45,13 @@ def append(connection: Connection, new: NewEvent, at: float) -> Event:
         data=plain(new.data),
     )
     row = {column.name: getattr(event, column.name) for column in _COLUMNS}
-    connection.execute(insert(table).values(row | {"digest": digest_of(previous, event)}))
+    connection.execute(_APPEND, row | {"digest": digest_of(previous, event)})
     return event
 
 
 def head(connection: Connection) -> tuple[int, str]:
     """The number and digest of the last event; 0 and FIRST in an empty history."""
-    query = select(table.c.seq, table.c.digest).order_by(table.c.seq.desc()).limit(1)
-    last = connection.execute(query).one_or_none()
+    last = connection.execute(_HEAD).one_or_none()
     return (0, FIRST) if last is None else (last.seq, last.digest or FIRST)
 
 
@@ -53,17 +69,18 @@ def check_chain(connection: Connection, since: int) -> None:
     seq, digest = (0, FIRST) if before is None else (before.seq, before.digest)
     found = breaks(chain(connection, seq), digest, seq)
     if found:
-        raise _edited(found[0].what)
+        raise edited(found[0].what)
 
 
 def check_count(connection: Connection, subject: str, count: int) -> None:
     """Look whether a subject has as many events as its row has counted.  Raises Refused (evidence-edited)."""
     found = connection.execute(select(func.count()).where(table.c.subject == subject)).scalar()
     if found != count:
-        raise _edited(f"{subject} has had {count} events, and the history holds {found}.")
+        raise edited(f"{subject} has had {count} events, and the history holds {found}.")
 
 
-def _edited(what: str) -> Refused:
+def edited(what: str) -> Refused:
+    """The refusal of what somebody changed in the history."""
     return Refused(
         Refusal(
             rule="evidence-edited",
@@ -81,8 +98,7 @@ def record(connection: Connection, new: NewEvent, at: float) -> Event:
 
 
 def find(connection: Connection, subject: str, attempt: int, step: str) -> Event | None:
-    query = select(*_COLUMNS).where(table.c.subject == subject, table.c.attempt == attempt, table.c.step == step)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_STEP, {"of": subject, "number": attempt, "name": step}).one_or_none()
     return None if row is None else _event(row)
 
 
@@ -95,10 +111,8 @@ def newest(connection: Connection, kind: str) -> Event | None:
 
 def listing(connection: Connection, subject: str | None, after: int) -> tuple[Event, ...]:
     """Events in their order, of one subject or of all, later than ``after``."""
-    query = select(*_COLUMNS).where(table.c.seq > after).order_by(table.c.seq)
-    if subject is not None:
-        query = query.where(table.c.subject == subject)
-    return tuple(_event(row) for row in connection.execute(query))
+    query, given = (_AFTER, {"after": after}) if subject is None else (_OF_SUBJECT, {"after": after, "of": subject})
+    return tuple(_event(row) for row in connection.execute(query, given))
 
 
 def attempts(connection: Connection, since: float, until: float | None) -> tuple[Event, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Collection
+from importlib import import_module
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.adapters.store import events
 from interlock.adapters.store.codec import cached, evidence_from, plain, run_from
@@ -20,7 +21,7 @@ from interlock.core.job.statement import cached_run_of
 from interlock.core.job.trust import doubt, gone, signed_as
 from interlock.core.job.verified import Verified, derive
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Signer
+from interlock.ports.history import Signer
 
 ADDED: Final = "evidence.added"
 KEY_ADDED: Final = "key.added"
@@ -65,15 +66,24 @@ def last(connection: Connection) -> int:
 
 def keys(connection: Connection) -> tuple[str, ...]:
     """The public keys that the history knows, as PEM."""
-    return tuple(event.data["public"] for event in events.listing(connection, KEYS, 0))
+    return tuple(str(event.data["public"]) for event in events.listing(connection, KEYS, 0) if "public" in event.data)
 
 
 def listing(connection: Connection, subject: str, commit: str | None) -> tuple[tuple[int, Evidence], ...]:
-    """A subject's evidence in the order in which it was written, of one commit or of all."""
+    """A subject's evidence in the order in which it was written, of one commit or of all, as far as it can be read."""
     query = select(evidence.c.id, evidence.c.doc).where(evidence.c.subject == subject).order_by(evidence.c.id)
     if commit is not None:
         query = query.where(evidence.c.commit == commit)
-    return tuple((row.id, evidence_from(row.doc)) for row in connection.execute(query))
+    said = ((row.id, _said(row.doc)) for row in connection.execute(query))
+    return tuple((number, each) for number, each in said if each is not None)
+
+
+def _said(doc: Any) -> Evidence | None:
+    """The evidence that a document says; None for one that was never written so, which is as good as none."""
+    try:
+        return evidence_from(doc)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def filed(connection: Connection, subject: str | None = None) -> tuple[Filed, ...]:
@@ -99,22 +109,28 @@ def prove(
     card_oid: str | None,
     tree: str | None,
     base: str | None = None,
+    listed: Collection[str] = (),
 ) -> Verified:
     """Derive the proof for a commit from its rows as they stand in this transaction.  Raises Refused."""
     bound = {"policy_digest": policy_digest, "card_oid": card_oid, "tree": tree, "base": base}
-    proof = proof_of(connection, subject, commit, signer, bound)
+    proof = proof_of(connection, subject, commit, signer, bound, listed)
     if isinstance(proof, Refusal):
         raise Refused(proof)
     return proof
 
 
 def proof_of(
-    connection: Connection, subject: str, commit: str, signer: Signer, bound: dict[str, str | None]
+    connection: Connection,
+    subject: str,
+    commit: str,
+    signer: Signer,
+    bound: dict[str, str | None],
+    listed: Collection[str],
 ) -> Verified | Refusal:
-    """The proof for a commit, from rows that were signed and are what was signed; or why there is none."""
+    """The proof for a commit, from rows that a key which may sign did sign, and that are what was signed; or why there is none."""
     known = filed(connection, subject)
-    rows = [(row, evidence_from(row.doc)) for row in known]
-    of_commit = [(row, said) for row, said in rows if commit in (row.commit, said.commit)]
+    rows = [(row, _said(row.doc)) for row in known]
+    of_commit = [(row, said) for row, said in rows if said is None or commit in (row.commit, said.commit)]
     cited = [
         event for event in events.listing(connection, f"{FILED}{subject}", 0) if event.data.get("commit") == commit
     ]
@@ -125,10 +141,11 @@ def proof_of(
     if newest is not None:
         row, said = newest
         told = next((event.data["envelope"] for event in cited if event.data["evidence"] == row.number), None)
-        fault = doubt(row, said, cited=told, opened=lambda envelope: signer.open(envelope, keys(connection)))
+        known_keys = keys(connection)
+        fault = doubt(row, said, cited=told, opened=lambda envelope: signer.open(envelope, known_keys, listed=listed))
         if fault is not None:
             return fault
-    return derive([said for _, said in rows], commit=commit, **bound)
+    return derive([said for _, said in rows if said is not None], commit=commit, **bound)
 
 
 def cached_run(connection: Connection, key: str, signer: Signer) -> CheckRun | None:
@@ -174,7 +191,7 @@ def cache_run(connection: Connection, key: str, run: CheckRun, at: float, signer
         step = f"{key}:{sha256(str(at).encode())[:12]}"
         refused = NewEvent(subject=CACHE, step=step, kind=REFUSED, data={"key": key, "why": doubt_})
         events.append(connection, refused, at)
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # the other one is not loaded
     envelope = signer.sign(canonical(statement_of(key, plain(run))))
     statement_ = dialect.insert(check_run).values(key=key, at=at, doc={ENVELOPE: envelope})
     connection.execute(statement_.on_conflict_do_nothing())

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from interlock.adapters.store import changes, events, evidence
 from interlock.adapters.store.codec import job_from, plain
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import job as table
 from interlock.adapters.store.tables import slot
+from interlock.core.job.audit import differing
 from interlock.core.job.events import Event, NewEvent
-from interlock.core.job.lifecycle import FINAL, TRANSITIONS, IllegalTransition, Job, State, apply
+from interlock.core.job.lifecycle import FINAL, TRANSITIONS, IllegalTransition, Job, State, apply, fold
 from interlock.core.problems import Refusal, Refused, Stale, UnknownJob
-from interlock.ports import Signer
+from interlock.ports.history import Signer
 
 _OPEN: Final = [state.value for state in State if state not in FINAL]
+# Put together once, since they are asked most; see events.
+_ONE: Final = select(table.c.doc).where(table.c.id == bindparam("job"))
+_ONE_LOCKED: Final = _ONE.with_for_update()
+_SOME: Final = select(table.c.id, table.c.doc).where(table.c.id.in_(bindparam("jobs", expanding=True)))
+_ALL: Final = select(table.c.doc).order_by(table.c.born)
+_ALL_OPEN: Final = _ALL.where(table.c.state.in_(_OPEN))
 
 
 def load(connection: Connection, job: str, *, lock: bool = False) -> Job:
     """One job by its id; with ``lock`` nobody else changes it until the transaction ends.  Raises UnknownJob."""
-    query = select(table.c.doc).where(table.c.id == job)
-    doc = connection.execute(query.with_for_update() if lock else query).scalar_one_or_none()
+    doc = connection.execute(_ONE_LOCKED if lock else _ONE, {"job": job}).scalar_one_or_none()
     if doc is None:
-        raise UnknownJob(f"There is no job {job}.", hint="interlock status lists the jobs.")
+        raise _unknown(job)
     return job_from(doc)
+
+
+def some(connection: Connection, names: Sequence[str]) -> tuple[Job, ...]:
+    """Jobs by their ids, in that order.  Raises UnknownJob."""
+    found = {row.id: job_from(row.doc) for row in connection.execute(_SOME, {"jobs": list(names)})}
+    if lost := [name for name in names if name not in found]:
+        raise _unknown(lost[0])
+    return tuple(found[name] for name in names)
+
+
+def _unknown(job: str) -> UnknownJob:
+    return UnknownJob(f"There is no job {job}.", hint="interlock status lists the jobs.")
 
 
 def find(connection: Connection, name: str) -> Job | None:
@@ -40,10 +58,7 @@ def find(connection: Connection, name: str) -> Job | None:
 
 def listing(connection: Connection, *, open_only: bool) -> tuple[Job, ...]:
     """Jobs in the order of their admission."""
-    query = select(table.c.doc).order_by(table.c.born)
-    if open_only:
-        query = query.where(table.c.state.in_(_OPEN))
-    return tuple(job_from(doc) for doc in connection.execute(query).scalars())
+    return tuple(job_from(doc) for doc in connection.execute(_ALL_OPEN if open_only else _ALL).scalars())
 
 
 def landed_slugs(connection: Connection) -> frozenset[str]:
@@ -79,7 +94,14 @@ def begin(connection: Connection, job: Job, event: Event) -> None:
     changes.open_draft(connection, job)
 
 
-def record(connection: Connection, new: NewEvent, at: float, expect: int | None, signer: Signer) -> Event:
+def record(
+    connection: Connection,
+    new: NewEvent,
+    at: float,
+    expect: int | None,
+    signer: Signer,
+    listed: Collection[str] = (),
+) -> Event:
     """Write an event of a job and what follows from it.  Raises as ports.Store.record says."""
     before = load(connection, new.subject, lock=True)
     lock_history(connection)
@@ -90,7 +112,7 @@ def record(connection: Connection, new: NewEvent, at: float, expect: int | None,
     if new.kind == "job.landed":
         raise IllegalTransition("A landing is recorded with its evidence, by the train that landed.")
     if new.kind == "job.published":
-        _require_proof(connection, before, new, signer)
+        _require_proof(connection, before, new, signer, listed)
     if new.actor != "interlock":
         _refuse_landing(connection, before, new)
     return write(connection, before, new, at)
@@ -117,6 +139,17 @@ def born(connection: Connection, jobs: Sequence[str]) -> int:
     return connection.execute(select(func.min(table.c.born)).where(table.c.id.in_(jobs))).scalar() or 0
 
 
+def check_row(connection: Connection, job: Job) -> None:
+    """Look whether a job's row is what its events make of it, what people accepted included.  Raises Refused (evidence-edited)."""
+    events.check_count(connection, job.id, job.rev)
+    try:
+        other = differing(job, fold(events.listing(connection, job.id, 0)))
+    except (IllegalTransition, LookupError, TypeError, ValueError, AttributeError):
+        other = ("events",)
+    if other:
+        raise events.edited(f"The row of {job.slug} is not what its events make of it: {', '.join(other)}.")
+
+
 def check_revision(subject: str, found: int, expected: int | None) -> None:
     """Raise Stale unless the subject stands where the caller saw it; None expects nothing."""
     if expected is not None and found != expected:
@@ -141,13 +174,13 @@ def _refuse_landing(connection: Connection, job: Job, new: NewEvent) -> None:
         )
 
 
-def _require_proof(connection: Connection, job: Job, new: NewEvent, signer: Signer) -> None:
+def _require_proof(connection: Connection, job: Job, new: NewEvent, signer: Signer, listed: Collection[str]) -> None:
     """A change is published only on evidence of its head; the proof is derived here, whatever the caller says."""
     head = new.data.get("head", job.head)
     if head is None:
         raise IllegalTransition(f"{job.slug} has no commit that could be published.")
     events.check_chain(connection, born(connection, [job.id]))
-    events.check_count(connection, job.id, job.rev)
+    check_row(connection, job)
     evidence.prove(
         connection,
         job.id,
@@ -156,4 +189,5 @@ def _require_proof(connection: Connection, job: Job, new: NewEvent, signer: Sign
         policy_digest=new.data.get("policy_digest"),
         card_oid=job.card_oid,
         tree=new.data.get("tree", job.tree),
+        listed=listed,
     )

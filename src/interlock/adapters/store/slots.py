@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, Row, RowMapping, insert, select, update
 
 from interlock.adapters.store import events
 from interlock.adapters.store.codec import plain
@@ -20,6 +20,17 @@ from interlock.core.problems import Refusal, Refused
 
 CAPS: Final = "caps"
 """The subject of the events about caps and the ceiling; a pause is an event of ``class:<name>``."""
+
+# Put together once, since each admission asks them; see events.
+_FETCHED: Final = select(admission)
+_LOCKED: Final = _FETCHED.with_for_update()
+_CLASSES: Final = select(task_class).order_by(task_class.c.name)
+_HOLDERS: Final = (
+    select(slot, job.c.slug, job.c.state, job.c.doc)
+    .join(job, job.c.id == slot.c.job)
+    .order_by(slot.c["class"], slot.c.n)
+)
+_TAKE: Final = insert(slot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +59,15 @@ class Caps:
         return {name: cap for name, cap in self.caps.items() if cap is not None}
 
 
-def lock(connection: Connection) -> None:
-    """Be the only one who admits, or changes what admission looks at, until the transaction ends."""
-    connection.execute(select(admission.c.id).with_for_update())
+def lock(connection: Connection) -> Row[Any]:
+    """Be the only one who admits, or changes what admission looks at, until the transaction ends; gives what ``in_force`` reads."""
+    return connection.execute(_LOCKED).one()
 
 
-def in_force(connection: Connection) -> Caps:
-    row = connection.execute(select(admission)).one()
-    classes = connection.execute(select(task_class).order_by(task_class.c.name)).all()
+def in_force(connection: Connection, locked: Row[Any] | None = None) -> Caps:
+    """The caps as they are; who holds the lock hands in what it gave, which saves a question."""
+    row = connection.execute(_FETCHED).one() if locked is None else locked
+    classes = connection.execute(_CLASSES).all()
     return Caps(
         caps={known.name: known.cap for known in classes},
         kinds={known.name: known.kind for known in classes if known.kind},
@@ -71,8 +83,7 @@ def sync(connection: Connection, fetched: Fetched, number: int, at: float) -> bo
 
     Returns whether it is in force: a fetch that says what is in force already changes nothing and is in force.
     """
-    lock(connection)
-    old = in_force(connection)
+    old = in_force(connection, lock(connection))
     if fetched == Fetched(caps=old.with_cap, kinds=old.kinds, ceiling=old.ceiling, base=fetched.base):
         return True
     if old.version != number:
@@ -105,9 +116,7 @@ def set_pause(connection: Connection, name: str, by: str | None, *, actor: str, 
 
 def holders(connection: Connection) -> tuple[Holder, ...]:
     """Everybody who holds a slot, by class and number."""
-    columns = (slot, job.c.slug, job.c.state, job.c.doc)
-    query = select(*columns).join(job, job.c.id == slot.c.job).order_by(slot.c["class"], slot.c.n)
-    return tuple(_holder(row) for row in connection.execute(query).mappings())
+    return tuple(_holder(row) for row in connection.execute(_HOLDERS).mappings())
 
 
 def lanes(connection: Connection) -> tuple[Lane, ...]:
@@ -130,7 +139,7 @@ def lanes(connection: Connection) -> tuple[Lane, ...]:
 def take(connection: Connection, proof: Admitted, kind: Kind, actor: str) -> None:
     """Keep the slot that the proof names; the two unique constraints are a second line behind the decision."""
     values = {"class": proof.class_name, "n": proof.slot, "job": proof.job, "kind": kind, "actor": actor}
-    connection.execute(insert(slot).values(values))
+    connection.execute(_TAKE, values)
 
 
 def _put(connection: Connection, name: str, exists: bool, **values: Any) -> None:

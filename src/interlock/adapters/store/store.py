@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from interlock.adapters.store import admission, anchoring, changes, events, evidence, jobs, schema, slots, trains
 from interlock.adapters.store.engine import Database
@@ -19,7 +19,7 @@ from interlock.core.job.verified import Verified
 from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Refusal
-from interlock.ports import Anchor, LandingRow, Signer
+from interlock.ports.history import Anchor, LandingRow, Signer
 
 
 class SqlStore:
@@ -100,6 +100,10 @@ class SqlStore:
         with self._database.read() as connection:
             return jobs.load(connection, job)
 
+    def jobs_of(self, names: Sequence[str]) -> tuple[Job, ...]:
+        with self._database.read() as connection:
+            return jobs.some(connection, names)
+
     def find(self, slug: str) -> Job | None:
         with self._database.read() as connection:
             return jobs.find(connection, slug)
@@ -119,10 +123,11 @@ class SqlStore:
         if event.subject.startswith(LONE):
             with self._database.write() as connection:
                 return events.record(connection, event, self._now())
-        kept = self._kept() if event.kind == "job.published" else None
+        publishes = event.kind == "job.published"
+        kept, listed = (self._kept(), self._signer.listed()) if publishes else (None, ())
         with self._database.write() as connection:
-            anchoring.check(connection, kept, self._signer)
-            return jobs.record(connection, event, self._now(), expect, self._signer)
+            anchoring.check(connection, kept, self._signer, listed)
+            return jobs.record(connection, event, self._now(), expect, self._signer, listed)
 
     def event(self, subject: str, attempt: int, step: str) -> Event | None:
         with self._database.read() as connection:
@@ -138,8 +143,10 @@ class SqlStore:
 
     # ------------------------------------------------------------ evidence
     def add_evidence(self, evidence_: Evidence) -> int:
-        _ = self._signer.key_id  # what takes a moment is done before anybody has to wait for us
+        self._signer.check()  # what takes a moment is done before anybody has to wait for us
+        kept = self._kept()
         with self._database.write() as connection:
+            anchoring.check(connection, kept, self._signer, new=True)
             number = evidence.add(connection, evidence_, self._now(), self._signer)
             checkpoint = anchoring.made(connection, self._now(), self._signer)
         self._anchor.keep(*checkpoint)
@@ -158,10 +165,11 @@ class SqlStore:
         card_oid: str | None,
         tree: str | None = None,
         base: str | None = None,
+        listed: Collection[str] = (),
     ) -> Verified | Refusal:
         bound = {"policy_digest": policy_digest, "card_oid": card_oid, "tree": tree, "base": base}
         with self._database.read() as connection:
-            return evidence.proof_of(connection, subject, commit, self._signer, bound)
+            return evidence.proof_of(connection, subject, commit, self._signer, bound, listed)
 
     def filed(self, subject: str | None = None) -> tuple[Filed, ...]:
         with self._database.read() as connection:
@@ -197,11 +205,18 @@ class SqlStore:
         with self._database.read() as connection:
             return trains.listing(connection)
 
+    def check_landing(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
+        kept, listed = self._kept(), self._signer.listed()
+        with self._database.read() as connection:
+            anchoring.check(connection, kept, self._signer, listed)
+            trains.check(connection, event, landings, self._signer, listed)
+
     def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
-        kept = self._kept()
+        self._signer.check()  # the checkpoint of what lands is signed here, whoever ran its checks
+        kept, listed = self._kept(), self._signer.listed()
         with self._database.write() as connection:
-            anchoring.check(connection, kept, self._signer)
-            fresh = trains.land(connection, event, landings, self._now(), self._signer)
+            anchoring.check(connection, kept, self._signer, listed)
+            fresh = trains.land(connection, event, landings, self._now(), self._signer, listed)
             checkpoint = anchoring.made(connection, self._now(), self._signer) if fresh else None
         if checkpoint is not None:
             self._anchor.keep(*checkpoint)

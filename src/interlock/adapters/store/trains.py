@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -14,7 +14,7 @@ from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.lifecycle import IllegalTransition, Job, State
 from interlock.core.merge.train import TrainState, fold_train
 from interlock.core.problems import Refusal, Refused, UnknownJob
-from interlock.ports import LandingRow, Signer
+from interlock.ports.history import LandingRow, Signer
 
 PREFIX = "train:"
 _ENDED = ("landed", "dissolved")
@@ -75,7 +75,14 @@ def record(connection: Connection, new: NewEvent, at: float, expect: int | None)
     return _write(connection, before, new, at)
 
 
-def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: float, signer: Signer) -> bool:
+def land(
+    connection: Connection,
+    new: NewEvent,
+    rows: Sequence[LandingRow],
+    at: float,
+    signer: Signer,
+    listed: Collection[str] = (),
+) -> bool:
     """Record that a train's sealed candidate landed, with each landing and each job's end.
 
     Gives whether it was written now, and not before.  Raises as ports.Store.land says.
@@ -83,14 +90,7 @@ def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: 
     before = {row.job: jobs.load(connection, row.job, lock=True) for row in sorted(rows, key=lambda row: row.job)}
     if _locked(connection, new) is not None:
         return False
-    train = load(connection, number_of(new.subject))
-    _check_train(train, rows)
-    _check_whole(train, rows, new)
-    events.check_chain(connection, jobs.born(connection, list(before)))
-    for job in before.values():
-        events.check_count(connection, job.id, job.rev)
-    for row in rows:
-        _prove(connection, train, row, new, signer)
+    train = _checked(connection, before, new, rows, signer, listed)
     _write(connection, train, new, at)
     for row in rows:
         end = NewEvent(
@@ -104,6 +104,39 @@ def land(connection: Connection, new: NewEvent, rows: Sequence[LandingRow], at: 
         connection.execute(insert(landing).values({**_columns(row), "at": at}))
         _take_back(connection, before[row.job], row, at)
     return True
+
+
+def check(
+    connection: Connection, new: NewEvent, rows: Sequence[LandingRow], signer: Signer, listed: Collection[str]
+) -> None:
+    """Whether ``land`` would write this now, or did.  Raises as it does."""
+    if events.find(connection, new.subject, new.attempt, new.step) is not None:
+        return
+    before = {row.job: jobs.load(connection, row.job) for row in rows}
+    _checked(connection, before, new, rows, signer, listed)
+
+
+def _checked(
+    connection: Connection,
+    before: Mapping[str, Job],
+    new: NewEvent,
+    rows: Sequence[LandingRow],
+    signer: Signer,
+    listed: Collection[str],
+) -> TrainState:
+    """The train, when all that its landing rests on is as it was written: sign-offs, events, rows and evidence."""
+    train = load(connection, number_of(new.subject))
+    _check_train(train, rows)
+    _check_whole(train, rows, new)
+    events.check_chain(connection, jobs.born(connection, list(before)))
+    for job in before.values():
+        jobs.check_row(connection, job)
+    for row in rows:
+        _check_tested(train, row)
+    proofs = {(row.commit, row.tree, row.evidence): row for row in rows}  # one for all that rest on it
+    for row in proofs.values():
+        _prove(connection, train, row, new, signer, listed)
+    return train
 
 
 def _take_back(connection: Connection, by: Job, row: LandingRow, at: float) -> None:
@@ -191,10 +224,20 @@ def _check_whole(train: TrainState, rows: Sequence[LandingRow], new: NewEvent) -
         )
 
 
-def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewEvent, signer: Signer) -> None:
-    """Derive again that exactly this commit and tree passed: the row that is cited is of it, and its newest row proves it."""
+def _check_tested(train: TrainState, row: LandingRow) -> None:
     if row.train != train.number or row.commit != train.candidate or row.tree != row.tested_tree:
         raise Refused(_mismatch(f"{row.slug} would land as {row.commit[:12]}, which is not what was tested."))
+
+
+def _prove(
+    connection: Connection,
+    train: TrainState,
+    row: LandingRow,
+    new: NewEvent,
+    signer: Signer,
+    listed: Collection[str],
+) -> None:
+    """Derive again that exactly this commit and tree passed: the row that is cited is of it, and its newest row proves it."""
     known = [number for number, _ in evidence.listing(connection, new.subject, row.commit)]
     if row.evidence not in known:
         raise Refused(
@@ -214,6 +257,7 @@ def _prove(connection: Connection, train: TrainState, row: LandingRow, new: NewE
         card_oid=None,
         tree=row.tree,
         base=train.base,
+        listed=listed,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NoReturn
 
 from interlock.core.problems import Refusal, Refused
-from interlock.ports import Anchor, Signer
+from interlock.ports.history import Anchor, Signer
 
 
 class _Nobody:
@@ -25,7 +25,13 @@ class _Nobody:
     def sign(self, statement: bytes) -> str:  # noqa: ARG002
         _refuse()
 
-    def open(self, envelope: str, keys: Iterable[str]) -> bytes:  # noqa: ARG002
+    def open(self, envelope: str, keys: Iterable[str], *, listed: Collection[str] = ()) -> bytes:  # noqa: ARG002
+        _refuse()
+
+    def listed(self) -> tuple[str, ...]:
+        return ()
+
+    def check(self) -> None:
         _refuse()
 
     def told(self) -> str:

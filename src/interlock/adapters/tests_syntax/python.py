@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.adapters.tests_syntax import python_asserts, python_fixed, python_marks, python_swaps
+from interlock.adapters.tests_syntax import python_asserts, python_fixed, python_made, python_marks, python_swaps
 from interlock.adapters.tests_syntax.python_flow import Flow, Function, flow_of, rows_of
 from interlock.adapters.tests_syntax.python_names import dotted
 from interlock.core.gate.test_code import Assertion, Mark, TestCode, TestFile, is_test_side
@@ -52,6 +52,7 @@ class _Around:
     platform: str
     fixed: python_fixed.Fixed
     known: Mapping[str, Function]
+    quiet: frozenset[str]
 
 
 def parse(path: str, data: bytes, platform: str) -> Parsed | None:
@@ -65,6 +66,7 @@ def parse(path: str, data: bytes, platform: str) -> Parsed | None:
         platform=platform,
         fixed=python_fixed.fixed_of(tree.body, [*ast.walk(tree)], {}),
         known={node.name: node for node in tree.body if isinstance(node, Function)},
+        quiet=python_made.quiet_names(tree),
     )
     return Parsed(
         path=path,
@@ -75,6 +77,7 @@ def parse(path: str, data: bytes, platform: str) -> Parsed | None:
             *python_marks.of_module(tree, platform),
             *(python_marks.of_runs(tree) if _FILE.fullmatch(path) else ()),
             *(python_swaps.of_loading(tree.body, unit=False) if _FILE.fullmatch(path) else ()),
+            *python_marks.of_setups(tree.body),
         ),
     )
 
@@ -97,10 +100,11 @@ def _functions(
             own += tuple(python_marks.of_module(ast.Module(body=_assignments(node.body), type_ignores=[]), platform))
             cases = any("TestCase" in dotted(each) for each in node.bases)
             own += tuple(python_swaps.of_loading(node.body, unit=True)) if cases else ()
+            own += tuple(python_marks.of_setups(node.body))
             inside = python_swaps.rebound(node.body)
             yield from _functions(around, node.body, (*group, node.name), own, unit=cases, again=inside)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            flow = flow_of(node, around.fixed)
+            flow = flow_of(node, around.fixed, around.quiet)
             yield Found(
                 path=path,
                 name=node.name,
@@ -137,6 +141,11 @@ def _cases(node: Function) -> int | None:
             rows = rows_of(values) if values is not None else None
             total = None if rows is None or total is None else total * rows
     return total
+
+
+def _table(node: Function) -> str:
+    """The text of all tables of a test."""
+    return "\n".join(ast.unparse(each) for each in node.decorator_list if "parametrize" in ast.unparse(each)[:60])
 
 
 def resolve(files: Mapping[str, Parsed], *, head: bool) -> dict[str, TestFile]:
@@ -207,6 +216,7 @@ def _code(found: Found, asserts: tuple[Assertion, ...]) -> TestCode:
         asserts=asserts,
         marks=found.marks,
         cases=found.cases,
+        table=_table(found.node),
         body=_body(found.node),
         collected=found.is_test and bool(_FILE.fullmatch(found.path)),
         ids=(_identity(found),),

@@ -44,6 +44,52 @@ def of_test(test: ast.expr) -> Iterator[Assertion]:
         line=test.lineno,
         strength=strength,
         parts=_parts(test),
+        loose=tolerance_of(test),
+        truth=isinstance(test, ast.Compare) and any(_is_flag(each) for each in test.comparators),
+    )
+
+
+def _is_flag(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+def tolerance_of(node: ast.AST) -> float:
+    """The share of a value by which a comparison may be off, as far as it is written out: 1 is all of it, 0 none."""
+    found = 0.0
+    for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+        words = {word.arg: word.value for word in call.keywords}
+        name = name_of(call.func)
+        given = next((each for each in call.args[:2] if isinstance(each, ast.Constant)), None)
+        value = given.value if given is not None and isinstance(given.value, int | float) else 0
+        for key in ("rel", "rtol", "rel_tol"):
+            found = max(found, _number(words.get(key)))
+        for key in ("abs", "atol", "abs_tol", "delta"):
+            found = max(found, _number(words.get(key)) / (abs(value) or 1))
+        if name == "round" and len(call.args) == 1 and not words:
+            continue
+        if name in ("assertAlmostEqual", "assert_almost_equal") and "places" in words:
+            found = max(found, 0.5 * 10 ** -_number(words["places"]) / (abs(value) or 1))
+    return found
+
+
+def _number(node: ast.expr | None) -> float:
+    return float(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, int | float) else 0.0
+
+
+def _any_error(call: ast.Call) -> float:
+    """1 where every error passes: ``raises(Exception)`` without a word of its text."""
+    broad = any(
+        name_of(part) in ("Exception", "BaseException")
+        for each in call.args[:1]
+        for part in ast.walk(each)
+        if isinstance(part, ast.expr)
+    )
+    return (
+        1.0
+        if broad
+        and not any(word.arg == "match" for word in call.keywords)
+        and name_of(call.func) != "assertRaisesRegex"
+        else 0.0
     )
 
 
@@ -51,7 +97,13 @@ def of_call(call: ast.Call) -> Assertion | None:
     """What a call demands by itself: a method of unittest, numpy or a mock; None for others, also for helpers of the project."""
     name = name_of(call.func)
     if name in _RAISES:
-        return Assertion(text=text_of(call), shape=f"raises {_callee(call.args)}", line=call.lineno, strength=2)
+        return Assertion(
+            text=text_of(call),
+            shape=f"raises {_callee(call.args)}",
+            line=call.lineno,
+            strength=2,
+            loose=_any_error(call),
+        )
     if name == "fail":
         return Assertion(text=text_of(call), shape="fail", line=call.lineno, strength=2)
     if not isinstance(call.func, ast.Attribute) or not re.match(r"assert(?:_|[A-Z])", name):
@@ -74,7 +126,16 @@ def _unittest(call: ast.Call, name: str) -> Assertion:
     shape = f"{_masked(args[0])} == {_masked(args[1])}" if strength == 3 and len(args) > 1 else _masked(call)
     parts = max((_size(each) for each in args), default=1)
     subject = ast.unparse(args[0]) if args else ""
-    return Assertion(text=text_of(call), shape=shape, line=call.lineno, strength=strength, parts=parts, subject=subject)
+    return Assertion(
+        text=text_of(call),
+        shape=shape,
+        line=call.lineno,
+        strength=strength,
+        parts=parts,
+        subject=subject,
+        loose=tolerance_of(call),
+        truth=any(map(_is_flag, args[1:2])),
+    )
 
 
 def is_helper(call: ast.Call) -> bool:
@@ -120,9 +181,15 @@ def always_true(test: ast.expr) -> bool:  # noqa: C901, PLR0911, PLR0912 -- one 
             return _settled(left, op, right)
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
             return True
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+            return any(_is_nothing(part.iter) for part in each.generators)
         case ast.Call(func=ast.Name(id="bool" | "any" | "all"), args=[only]):
             return always_true(only)
     return False
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    return isinstance(node, ast.List | ast.Tuple | ast.Set) and not node.elts
 
 
 def _settled(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
@@ -196,6 +263,10 @@ def _size(node: ast.expr) -> int:
 
 def _subject(test: ast.expr) -> str:
     match test:
+        case ast.Compare(
+            left=ast.Constant(), ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE(), *_], comparators=[held, *_]
+        ):
+            return ast.unparse(held)
         case ast.Compare(left=left):
             return ast.unparse(left)
         case ast.Call(args=[first, *_]) if name_of(test.func) in _ONLY_THERE:

@@ -10,14 +10,15 @@ from typing import Final
 
 from interlock.adapters.tests_syntax import python_asserts as asserts
 from interlock.adapters.tests_syntax import python_fixed as fixed
+from interlock.adapters.tests_syntax.python_made import Made, is_broad, made_in, takes_failures
 from interlock.adapters.tests_syntax.python_names import dotted, of_platform
 from interlock.core.gate.test_code import Assertion, Mark
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 EXITS: Final = frozenset({"sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "exit", "quit", "pytest.exit"})
-_BROAD: Final = frozenset({"Exception", "BaseException", "AssertionError"})
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_UNCOUNTED: Final = "counts for nothing"
 _ENDS: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -35,16 +36,20 @@ class Flow:
     stores: list[tuple[int, str]] = field(default_factory=list)
     guard: str = ""
     handling: bool = False
+    made: Made = field(default_factory=Made)
+    quiet: frozenset[str] = frozenset()
 
 
-def flow_of(function: Function, outer: fixed.Fixed | None = None) -> Flow:
-    """Walk through a function's body once; ``outer`` are names with a fixed value around it."""
+def flow_of(function: Function, outer: fixed.Fixed | None = None, quiet: frozenset[str] = frozenset()) -> Flow:
+    """Walk through a function's body once; ``outer`` are names with a fixed value around it, ``quiet`` what hides the errors of a block."""
     given = frozenset(each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
     nodes = [each for part in function.body for each in ast.walk(part)]
     flow = Flow(
         fixed=fixed.fixed_of(function.body, nodes, outer or {}, given),
         used=fixed.used_in(nodes),
         stores=fixed.stores_of(nodes),
+        made=made_in(nodes),
+        quiet=quiet,
     )
     _block(flow, function.body, live="", times=1, depth=0)
     last = max((each.line for each in flow.found), default=0)
@@ -74,7 +79,8 @@ def _statement(flow: Flow, node: ast.stmt, *, live: str, times: int, depth: int)
     match node:
         case ast.Assert():
             for each in asserts.of_assert(node):
-                _take(flow, each, live, times)
+                hollow = flow.made.proves_nothing(node.test, each.subject) and each.strength > 0
+                _take(flow, each, live or (_UNCOUNTED if hollow else ""), times)
         case ast.Return():
             if depth or not live:
                 (flow.caught if flow.handling else flow.returns).append(node.lineno)
@@ -99,6 +105,7 @@ def _statement(flow: Flow, node: ast.stmt, *, live: str, times: int, depth: int)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             idle = not node.decorator_list and node.name not in flow.used
             inner = live or ("stands in a function that nothing calls" if idle else "")
+            inner = inner or (_UNCOUNTED if node.name in flow.made.beside else "")
             _block(flow, node.body, live=inner, times=times, depth=depth + 1)
             return
         case ast.Raise() if node.exc is not None:
@@ -141,10 +148,19 @@ def _with(flow: Flow, node: ast.With | ast.AsyncWith, *, live: str, times: int, 
     quiet = any(
         isinstance(item.context_expr, ast.Call)
         and dotted(item.context_expr.func).endswith("suppress")
-        and _is_broad(item.context_expr.args)
+        and is_broad(item.context_expr.args)
         for item in node.items
     )
-    _block(flow, node.body, live=live or ("may fail without being seen" if quiet else ""), times=times, depth=depth)
+    given = [each.context_expr for each in node.items]
+    quiet = quiet or any(dotted(each.func if isinstance(each, ast.Call) else each) in flow.quiet for each in given)
+    expected = any(isinstance(each, ast.Call) and _expects_any(each) for each in given)
+    why = "may fail without being seen" if quiet else _UNCOUNTED if expected else ""
+    _block(flow, node.body, live=live or why, times=times, depth=depth)
+
+
+def _expects_any(call: ast.Call) -> bool:
+    """A block that is to fail, with whatever error: a failed assertion in it is as good."""
+    return dotted(call.func).rpartition(".")[2] in ("raises", "assertRaises") and is_broad(call.args)
 
 
 def _try(flow: Flow, node: ast.Try | ast.TryStar, *, live: str, times: int, depth: int) -> None:
@@ -162,8 +178,7 @@ def _try(flow: Flow, node: ast.Try | ast.TryStar, *, live: str, times: int, dept
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
     """Whether a failed assertion ends here: caught, and nothing in the handler fails."""
-    kinds = [] if handler.type is None else handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    if handler.type is not None and not _is_broad(kinds):
+    if not takes_failures(handler):
         return False
     for node in (each for part in handler.body for each in ast.walk(part)):
         if isinstance(node, ast.Raise | ast.Assert):
@@ -173,12 +188,10 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
     return True
 
 
-def _is_broad(kinds: Iterable[ast.expr]) -> bool:
-    return any(dotted(kind).rpartition(".")[2] in _BROAD for kind in kinds)
-
-
 def _take(flow: Flow, found: Assertion, live: str, times: int) -> None:
     """An assertion that counts, or a mark that says why it does not."""
+    if live == _UNCOUNTED:
+        return
     if live:
         key = f"{live}"
         flow.marks.append(Mark(line=found.line, key=key, what=f"has an assertion that {live}: {found.text}"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.adapters.tests_syntax.python_flow import EXITS
+from interlock.adapters.tests_syntax.python_made import is_setup
 from interlock.adapters.tests_syntax.python_names import dotted, of_platform
 from interlock.core.gate.test_code import Mark
 
@@ -45,6 +46,13 @@ def of_calls(body: list[ast.stmt]) -> Iterator[Mark]:
         named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         if named is not None and dotted(named).rpartition(".")[2] in ("SkipTest", "Skipped"):
             yield Mark(line=node.lineno, key="SkipTest", what="is set aside by SkipTest")
+
+
+def of_setups(body: list[ast.stmt]) -> Iterator[Mark]:
+    """Skips in what runs before each test of a class or file, where no condition holds them back."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_setup(node.name):
+            yield from of_calls([each for each in node.body if not isinstance(each, ast.If)])
 
 
 def of_module(tree: ast.Module, platform: str) -> Iterator[Mark]:

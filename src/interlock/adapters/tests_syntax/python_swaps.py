@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from interlock.adapters.tests_syntax.python_made import hides_failure
 from interlock.adapters.tests_syntax.python_names import dotted
 from interlock.core.gate.test_code import Mark, is_test_side
 
@@ -108,6 +109,18 @@ def wrapped_away(node: Function, known: Mapping[str, Function]) -> Iterator[Mark
             yield Mark(
                 line=each.lineno, key="wrapped", what=f"never runs behind @{_short(each)}, which does not call it"
             )
+        elif first and any(_calls_quietly(part, first) for part in body):
+            yield Mark(line=each.lineno, key="wrapped", what=f"may fail without being seen behind @{_short(each)}")
+
+
+def _calls_quietly(part: ast.AST, name: str) -> bool:
+    """Whether a function is called where its failed assertions are caught and forgotten."""
+    return any(
+        isinstance(node, ast.Try)
+        and any(map(hides_failure, node.handlers))
+        and any(isinstance(each, ast.Call) and dotted(each.func) == name for one in node.body for each in ast.walk(one))
+        for node in ast.walk(part)
+    )
 
 
 def _hands_on(part: ast.AST, name: str) -> bool:
@@ -177,10 +190,26 @@ def swaps(tree: ast.Module, near: frozenset[str]) -> dict[str, Mark]:
             for alias in node.names:
                 name = alias.asname or alias.name
                 found[name] = _swap(name, node.lineno, f"takes from {node.module}")
+    for name, line in _of_modules(nodes):
+        found[name] = _swap(name, line, "puts a module in place of")
     for call in (each for each in nodes if isinstance(each, ast.Call)):
         for name in _patched(call):
             found[name] = _swap(name, call.lineno, "patches")
     return found
+
+
+def _of_modules(nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:
+    """What is imported from a module that the file puts into ``sys.modules`` itself."""
+    put = {
+        _word(target.slice): node.lineno
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Subscript) and dotted(target.value) == "sys.modules"
+    }
+    for each in nodes:
+        if isinstance(each, ast.ImportFrom) and each.module in put:
+            yield from ((alias.asname or alias.name, put[each.module]) for alias in each.names)
 
 
 def _taken(nodes: list[ast.AST], near: frozenset[str]) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from interlock.adapters.tests_syntax.script_nodes import every, text
+from interlock.adapters.tests_syntax.script_nodes import FUNCTIONS, every, text
 from interlock.core.gate.test_code import Assertion, Mark
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def file_marks(root: Node) -> Iterator[Mark]:
             r"(?:global(?:This)?\.)?expect\b(?!\()|process\.exit", text(node)
         ):
             yield Mark(line=line, key="patch", what=f"changes what judges it: {_short(node)}")
+        if node.type == "call_expression" and _callee(node) in ("jest.retryTimes", "vi.retryTimes", "this.retries"):
+            yield Mark(line=line, key="retries", what=f"runs until it passes, by {_short(node)}")
         if node.type in ("string", "template_string") and "<testsuite" in text(node):
             yield Mark(line=line, key="<testsuite", what="writes its own report")
         if node.type == "expression_statement" and node.parent is not None and node.parent.type == "program":
@@ -137,6 +139,7 @@ def _call(flow: Flow, node: Node, live: str, times: int) -> bool:
         return True
     found = _assertion(node, name, line)
     if found is not None:
+        live = live or _unseen(node)
         loose = re.search(r"\.(?:resolves|rejects)\.", name) and node.parent is not None
         if loose and node.parent is not None and node.parent.type == "expression_statement":
             live = live or "is not waited for"
@@ -147,6 +150,57 @@ def _call(flow: Flow, node: Node, live: str, times: int) -> bool:
     if re.fullmatch(r"(?:\w+\.)?\w+", name) and not live:
         flow.calls.append((name.rpartition(".")[2], line, times))
     return False
+
+
+def _unseen(node: Node) -> str:
+    """Why a failure of an assertion fails no test, by what stands around it; empty where it does."""
+    member = node.parent
+    if (
+        member is not None
+        and member.type == "member_expression"
+        and text(member.child_by_field_name("property")) == "catch"
+    ):
+        call = member.parent
+        handler = text(call.child_by_field_name("arguments")) if call is not None else ""
+        if not re.search(r"\bthrow\b|fail\(|\bexpect\(|\bassert|\bdone\b|reject", handler):
+            return "may fail without being seen"
+    around = node.parent
+    while around is not None:
+        if around.type == "call_expression" and not _is_within_function(around, node):
+            around = around.parent
+            continue
+        if around.type == "call_expression":
+            why = _of_callback(around)
+            if why:
+                return why
+        around = around.parent
+    return ""
+
+
+def _is_within_function(call: Node, node: Node) -> bool:
+    """Whether a node stands in a function that is given to a call."""
+    arguments = call.child_by_field_name("arguments")
+    return arguments is not None and any(
+        each.type in FUNCTIONS and each.start_byte <= node.start_byte < each.end_byte
+        for each in arguments.named_children
+    )
+
+
+def _of_callback(call: Node) -> str:
+    """Why what is given to a call may never fail its test: a timer that nobody waits for, a loop over nothing."""
+    name = _callee(call)
+    inner = call.child_by_field_name("function")
+    table = inner.child_by_field_name("object") if inner is not None and inner.type == "member_expression" else None
+    if table is not None and name.endswith((".forEach", ".map")) and rows_of(table) == 0:
+        return "stands in a loop over nothing"
+    if name in ("setTimeout", "setImmediate", "setInterval", "queueMicrotask", "process.nextTick"):
+        parent, ends = call.parent, ""
+        while parent is not None and not ends:
+            ends = "seen" if re.match(r"new Promise|(?:it|test)\b.*?\(\s*(?:done|t|cb)\b", text(parent)[:200]) else ""
+            parent = parent.parent
+        waits = ends or re.search(r"\bdone\b|\bresolve\b|\breject\b", text(call))
+        return "" if waits else "is not waited for"
+    return ""
 
 
 def _take(flow: Flow, found: Assertion, live: str, times: int) -> None:
@@ -178,12 +232,14 @@ def _assertion(node: Node, name: str, line: int) -> Assertion | None:
     subject = _expected(node)
     if subject is not None:
         matcher = name.rpartition(".")[2]
+        if matcher in ("then", "catch", "finally"):
+            return None  # what it is called on asserts
         negated = ".not." in name
         strength = 2 if negated or not _EXACT.fullmatch(matcher) else 3
         if matcher in _WEAK or (negated and matcher in ("toBeNull", "toBeUndefined", "toBeFalsy")):
             strength = 1
-        any_value = matcher in _SAME and not negated and [text(each) for each in given] == ["expect.anything()"]
-        if any_value:
+        wide = r"expect\.(?:anything\(\)|any\(\w+\))"
+        if matcher in _SAME and not negated and len(given) == 1 and re.fullmatch(wide, text(given[0])):
             strength, matcher = 1, "anything"
         if _always(subject, matcher, [text(each) for each in given], negated=negated):
             strength = 0
@@ -205,11 +261,16 @@ def _assertion(node: Node, name: str, line: int) -> Assertion | None:
     if (
         strength == 2
         and matcher in ("assert", "ok", "isOk", "exists")
-        and given[0].type in ("identifier", "member_expression")
+        and given[0].type in ("identifier", "member_expression", "call_expression", "await_expression")
     ):
         strength = 1
     return Assertion(
-        text=_short(node), shape=f"{_mask(given[0])} {matcher}", line=line, strength=strength, parts=_parts(given)
+        subject=words[0],
+        text=_short(node),
+        shape=f"{_mask(given[0])} {matcher}",
+        line=line,
+        strength=strength,
+        parts=_parts(given),
     )
 
 

@@ -21,6 +21,10 @@ _TESTS: Final = frozenset({"it", "test", "specify", "fit", "ftest", "xit", "xtes
 _GROUPS: Final = frozenset({"describe", "suite", "context", "fdescribe", "xdescribe", "xcontext"})
 _OFF: Final = frozenset({"skip", "only", "todo", "failing", "fails", "fixme", "skipIf", "runIf"})
 _DEEPEST: Final = 4
+# Where runners look for tests; a test that goes on in another place is run by none of them.
+_COLLECTED: Final = re.compile(
+    r"(?:.*/)?(?:[^/]*[._-](?:test|spec)s?|test|[^/]*[.](?:cy|e2e))\.[cm]?[jt]sx?|(?:.*/)?(?:__tests__|tests?|specs?|e2e)/.*"
+)
 # A helper that cannot be read here: what is believed by its name on the head, and what is missed when it is gone.
 _MAY_ASSERT: Final = re.compile(r"(?:assert|check|verify|ensure|should|validate|expect)(?=[A-Z_]|$)")
 _ASSERTS: Final = re.compile(r"(?:assert|expect|verify)(?=[A-Z_])")
@@ -232,6 +236,7 @@ def _file(parsed: Parsed, table: Mapping[str, list[Found]], *, head: bool) -> Te
                     marks=found.marks,
                     cases=found.cases,
                     body=found.body if len(found.body) > len("{ }") else "",
+                    collected=bool(_COLLECTED.fullmatch(parsed.path)),
                     ids=_identities(found) if found.is_test else (),
                 )
             )
@@ -248,7 +253,7 @@ def _asserts(found: Found, table: Mapping[str, list[Found]], *, head: bool, dept
         if target is not None and target is not found and depth < _DEEPEST:
             for each in _asserts(target, table, head=head, depth=depth + 1):
                 yield replace(each, weight=each.weight * times, line=line)
-        elif target is None and (_MAY_ASSERT if head else _ASSERTS).match(name):
+        elif target is None and name not in ("expect", "assert") and (_MAY_ASSERT if head else _ASSERTS).match(name):
             weight = _TRUST if head else 1
             yield Assertion(text=f"{name}()", shape=f"{name}()", line=line, weight=weight * times, trusted=True)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
-from interlock.core.contract.card import Card
 from interlock.core.contract.overlap import Overlap, claim, overlap_table
 from interlock.core.contract.places import Places
 from interlock.core.problems import Problem
+
+if TYPE_CHECKING:  # verbs that must start at once import this
+    from interlock.core.contract.card import Card
 
 Graph = Mapping[str, tuple[str, ...]]
 """Slug → the slugs it depends on."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from interlock.core.contract.card import Level
+if TYPE_CHECKING:  # the levels are named at each start, cards are not
+    from interlock.core.contract.card import Level
 
 LEVELS: Final[tuple[Level, ...]] = ("sealed", "snapshot", "worktree")
 """Best first."""

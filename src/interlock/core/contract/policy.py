@@ -99,6 +99,13 @@ class Diagnostics:
     timeout: float = 300.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRules:
+    """Which keys may sign evidence, by their ids; without any, every key that the history names may."""
+
+    keys: tuple[str, ...] = ()
+
+
 PROTECTED_PATHS = (
     "tasks/**",
     ".github/**",
@@ -107,6 +114,7 @@ PROTECTED_PATHS = (
     "docs/parallel-work.md",
     "docs/product/**",
     "tests/conftest.py",
+    "**/.gitattributes",
 )
 NUMBERED = ("**/migrations/*", "**/migration/*", "**/migrate/*")
 DEFAULT_PORTS = (("APP_PORT", 3000), ("DEBUG_PORT", 9229))
@@ -158,6 +166,7 @@ class Policy:
     flakes: Flakes = field(default_factory=Flakes)
     diagnostics: tuple[Diagnostics, ...] = ()
     numbered: tuple[str, ...] = NUMBERED
+    evidence: EvidenceRules = field(default_factory=EvidenceRules)
     parallel_agents: int = 8
     warnings: tuple[str, ...] = ()
     agents: tuple[str, ...] = AGENTS

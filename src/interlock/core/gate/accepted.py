@@ -8,7 +8,9 @@ from typing import Final
 
 from interlock.core.job.evidence import Finding, Verdict
 
-BY_NAME: Final = frozenset({"tests-removed", "tests-skipped", "tests-weakened", "judge-changed", "base-fails", "flaky"})
+BY_NAME: Final = frozenset(
+    {"tests-removed", "tests-skipped", "tests-weakened", "judge-changed", "knows-tests", "base-fails", "flaky"}
+)
 """Rules whose findings a person may accept, since each names the tests or files that it is about."""
 
 

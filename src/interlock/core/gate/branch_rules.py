@@ -14,7 +14,8 @@ REQUIRED: Final = "interlock-scope"
 class Protection:
     """What is in force on a branch, classic protection and rulesets taken together.
 
-    ``checks`` are the required ones with the application that must report each (None: any); ``bypass`` who may go round it.
+    ``checks`` are the required ones with the application that must report each (None: any); ``bypass`` who may go round it,
+    and ``untold`` the rulesets of which that was not said.
     """
 
     checks: Mapping[str, int | None] = field(default_factory=dict)
@@ -24,6 +25,7 @@ class Protection:
     force_pushes: bool = True
     deletions: bool = True
     bypass: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     known: bool = False
 
 
@@ -101,6 +103,12 @@ def _review_gaps(protection: Protection) -> Iterator[Gap]:
             why="What they push is not tested.",
             fix="Take them off the bypass list; include administrators.",
         )
+    if protection.untold:
+        yield Gap(
+            what=f"Who may bypass these rulesets is not told: {', '.join(protection.untold)}.",
+            why="The rules of a branch do not say it, and a ruleset says it only to those who may change it.",
+            fix="Have an administrator ask, and hand over as well: gh api repos/OWNER/NAME/rulesets/ID.",
+        )
 
 
 def is_protection(answer: Mapping[str, Any]) -> bool:
@@ -108,15 +116,57 @@ def is_protection(answer: Mapping[str, Any]) -> bool:
     return "enforce_admins" in answer or "required_status_checks" in answer or "allow_force_pushes" in answer
 
 
-def protection_of(classic: Mapping[str, Any] | None, rules: Sequence[Mapping[str, Any]] | None) -> Protection:
-    """What GitHub's two answers say together: a branch's classic protection, and the rules in force on it.
+def is_ruleset(answer: Mapping[str, Any]) -> bool:
+    return isinstance(answer.get("rules"), list) and "enforcement" in answer
 
-    None stands for an answer that was 404.  Whatever one of them forbids is forbidden.
+
+def are_rules(answer: Sequence[Any]) -> bool:
+    """Whether an answer is the list of rules in force on a branch, which may be empty."""
+    return all(isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in answer)
+
+
+def protection_of(
+    classic: Mapping[str, Any] | None,
+    rules: Sequence[Mapping[str, Any]] | None,
+    rulesets: Sequence[Mapping[str, Any]] = (),
+) -> Protection:
+    """What GitHub's answers say together: a branch's classic protection, the rules in force on it, and rulesets by themselves.
+
+    None stands for an answer that was 404.  Whatever one of them forbids is forbidden.  A ruleset counts as ``left_out`` says.
     """
     found = _classic(classic) if classic else Protection()
     for rule in rules or ():
         found = _with_rule(found, rule)
-    return found
+    told = {each.get("id"): each for each in rulesets if not left_out(each, rules or ())}
+    for each in told.values():
+        for rule in each["rules"]:
+            found = _with_rule(found, _map(rule))
+        names = (
+            f"{_map(actor).get('actor_type')} {_map(actor).get('actor_id')}"
+            for actor in each.get("bypass_actors") or ()
+        )
+        found = replace(found, bypass=(*found.bypass, *names))
+    held = {*_ids(rules or ()), *told}
+    untold = tuple(str(each) for each in held if _map(told.get(each)).get("bypass_actors") is None)
+    return replace(found, untold=tuple(sorted(untold)))
+
+
+def left_out(ruleset: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> str:
+    """Why a ruleset forbids nothing on the default branch, as far as the answers tell; nothing where it does."""
+    if ruleset.get("enforcement") != "active":
+        return f"its enforcement is {ruleset.get('enforcement')}"
+    if ruleset.get("target", "branch") != "branch":
+        return f"it is about a {ruleset.get('target')}"
+    if ruleset.get("id") in _ids(rules):
+        return ""
+    refs = _map(_map(ruleset.get("conditions")).get("ref_name"))
+    if refs.get("exclude") or not {"~DEFAULT_BRANCH", "~ALL"} & set(refs.get("include") or ()):
+        return "neither it nor the rules of the branch say that it holds there"
+    return ""
+
+
+def _ids(rules: Sequence[Mapping[str, Any]]) -> set[Any]:
+    return {rule["ruleset_id"] for rule in rules if "ruleset_id" in rule}
 
 
 def _classic(answer: Mapping[str, Any]) -> Protection:
@@ -146,8 +196,7 @@ def _classic(answer: Mapping[str, Any]) -> Protection:
 
 def _with_rule(found: Protection, rule: Mapping[str, Any]) -> Protection:
     given = _map(rule.get("parameters"))
-    more = tuple(f"{each.get('actor_type')} {each.get('actor_id')}" for each in rule.get("bypass_actors", ()))
-    found = replace(found, known=True, bypass=(*found.bypass, *more))
+    found = replace(found, known=True)
     match rule.get("type"):
         case "required_status_checks":
             named = {

@@ -16,7 +16,8 @@ class Change:
 
     ``path`` is the name's bytes decoded with surrogateescape; modes are git's (0 where absent); ``target`` is
     the text of a new symbolic link; ``old_oid``/``new_oid`` the blob on either side; ``renamed_from`` is only a
-    note for people (an added file whose content equals a deleted one).
+    note for people (an added file whose content equals a deleted one); ``undeclared`` says of a new submodule that
+    ``.gitmodules`` beside it does not say where it comes from.
     """
 
     path: str
@@ -27,6 +28,7 @@ class Change:
     new_oid: str = ""
     target: str | None = None
     renamed_from: str | None = None
+    undeclared: bool = False
 
 
 def from_raw(meta: str, path: str) -> Change:

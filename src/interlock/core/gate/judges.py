@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,22 +16,22 @@ from interlock.core.gate.judging_checkers import weaker_section
 from interlock.core.gate.judging_commands import Judges, judges_of
 from interlock.core.gate.judging_tools import other_tools, required, runner_configs
 from interlock.core.gate.shadows import (
+    Both,
     Files,
     ReadMany,
     Trees,
     asserting_helpers,
+    equals_everything,
     imported_by_tests,
+    looks_for_the_report,
     shadows,
-    watches_the_run,
 )
+from interlock.core.gate.silenced import silenced
 from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 
 RUN: Final = "what judges"
 """The name of this judgement among the checks."""
-
-Both = Callable[[str], tuple[bytes | None, bytes | None]]
-"""A path → its bytes on the base and on the head."""
 
 CI: Final = (
     ".github/workflows/**",
@@ -187,6 +187,7 @@ def _of(change: Change, look: _Look) -> Iterator[str]:
     if re.fullmatch(r"tsconfig(\.\w+)*\.json", name) and found.words & {"tsc", "vue-tsc", "tsgo", "ts-jest"}:
         yield from configs.weaker_types(configs.json_of(before), configs.json_of(after))
     yield from other_tools(path, before, after, found.words)
+    yield from silenced(path, before, after, found.words)
     if name.endswith((".py", ".pyc", ".pyo", ".so", ".pyd")):
         yield from _python(change, look, before, after)
     yield from _stand_in(change, found.words)
@@ -200,8 +201,10 @@ def _python(change: Change, look: _Look, before: bytes | None, after: bytes | No
     elif is_test_side(path):
         yield from conftests.new_hooks(before, after)
     else:
-        if watches_the_run(before, after):
-            yield "it looks for what runs the tests"
+        if looks_for_the_report(before, after):
+            yield "it looks for the report of the tests"
+        if equals_everything(after) and not equals_everything(before):
+            yield "it has an __eq__ that is true of everything, so that no comparison with it shows anything"
         lost = list(asserting_helpers(path, before, after)) if b"assert" in (before or b"") else []
         if lost and imported_by_tests(path, look.trees):
             yield from lost

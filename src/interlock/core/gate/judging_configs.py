@@ -15,7 +15,7 @@ _HARMLESS: Final = re.compile(
     r"-[qvs]+|--verbose|--quiet|-r\w*|--tb(=.*)?|--strict(-markers|-config)?|--durations(-min)?(=.*)?|-n(=?\w+)?|--numprocesses.*"
     r"|--dist(=.*)?|--color(=.*)?|--cov(=.*)?|--cov-report(=.*)?|--cov-branch|--import-mode(=.*)?|--no-header"
     r"|--showlocals|-l|--junit-?xml(=.*)?|--cache-clear|--randomly.*|-W ?error.*|--maxfail(=.*)?|-x|--exitfirst|--timeout(=.*)?|--doctest-modules|--asyncio-mode.*"
-    r"|no:cacheprovider|-pno:cacheprovider|--benchmark.*|--disable-warnings|--no-cov-on-fail|--reruns.*"
+    r"|no:cacheprovider|-pno:cacheprovider|--benchmark.*|--disable-warnings|--no-cov-on-fail"
 )
 # A warning filter that lets every warning pass.
 _BLANKET: Final = re.compile(r"(?:ignore|default|always|once|module)(?:::(?:Warning|Exception)?)?(?::*)")

@@ -109,6 +109,11 @@ def judge_change(scope: Scope, change: Change) -> Violation | None:
     if SUBMODULE in (change.old_mode, change.new_mode) and not _named(scope.owned, path):
         why = f"{owner.text} reaches it, but a submodule has to be owned by its exact path."
         return _violation(change, "submodule", why, owner)
+    if change.undeclared:
+        why = (
+            "It is a repository of its own that .gitmodules does not name, so its files would stay behind in the task."
+        )
+        return _violation(change, "submodule", why, owner)
     if change.new_mode == SYMLINK and change.status != "D":
         fault = leads_out(path, change.target, scope.owned)
         if fault is not None:

@@ -13,6 +13,7 @@ from interlock.core.gate.changes import Change
 from interlock.core.gate.test_code import is_test_side
 
 Both = Callable[[str], tuple[bytes | None, bytes | None]]
+"""A path → its bytes on the base and on the head."""
 Files = Callable[[], Sequence[str]]
 ReadMany = Callable[[Sequence[str]], Sequence[bytes | None]]
 
@@ -157,17 +158,32 @@ def _shape(test: ast.expr) -> str:
     )
 
 
-_WATCHES: Final = re.compile(
-    rb"\b_pytest\b|PYTEST_CURRENT_TEST|PYTEST_VERSION|['\"]pytest['\"]\s+in\s+sys\.modules|sys\.modules[\[.(get]+['\"](?:pytest|unittest)"
-)
 _REPORT: Final = re.compile(rb"--junit-?xml")
 
 
-def watches_the_run(before: bytes | None, after: bytes | None) -> bool:
-    """Whether a file of the product now looks for what runs the tests, or for the report that they write, and did not on the base."""
+def looks_for_the_report(before: bytes | None, after: bytes | None) -> bool:
+    """Whether a file of the product now looks for the report of the tests at the end of the run, and did not on the base."""
     old, new = before or b"", after or b""
-    report = bool(_REPORT.search(new)) and b"atexit" in new and not _REPORT.search(old)
-    return report or bool(_WATCHES.search(new) and not _WATCHES.search(old))
+    return bool(_REPORT.search(new)) and b"atexit" in new and not _REPORT.search(old)
+
+
+def equals_everything(data: bytes | None) -> bool:
+    """Whether a module has a class whose objects are equal to whatever they are compared with."""
+    if not data or b"__eq__" not in data:
+        return False
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name == "__eq__"
+        and isinstance(node.body[-1], ast.Return)
+        and isinstance(node.body[-1].value, ast.Constant)
+        and node.body[-1].value.value is True
+        and not any(isinstance(each, ast.If | ast.Raise) for each in ast.walk(node))
+        for node in ast.walk(tree)
+    )
 
 
 def imported_by_tests(path: str, trees: Trees) -> bool:

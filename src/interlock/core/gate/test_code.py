@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from interlock.core.contract.paths import parse
 
-_NAMED = tuple(
+DOUBLE: Final = "double"
+"""The key of a name that a test gives to a double which answers by itself."""
+_NAMED: Final = tuple(
     map(
         parse,
         (
@@ -45,7 +47,8 @@ class Assertion:
     ``strength``: 3 an exact value, 2 a relation or an error, 1 only that something is there.  ``weight`` is how often it holds with
     what a table has; ``parts`` how many values one comparison looks at; ``trusted`` stands for a helper that cannot be read here.
     ``subject`` is what is looked at, as it is written; ``bound`` how often the names in it were given a value before, -1 where that was
-    not looked at.  ``guard`` is the condition under which alone it is made, empty where there is none or its other branch fails or asserts.
+    not looked at.  ``loose`` is the share by which a value may be off, 1 where anything passes; ``truth``: it compares with true or false.
+    ``guard`` is the condition under which alone it is made, empty where there is none or its other branch fails or asserts.
     """
 
     text: str
@@ -58,13 +61,16 @@ class Assertion:
     subject: str = ""
     bound: int = -1
     guard: str = ""
+    loose: float = 0.0
+    truth: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """Something that lets a test off: its line, a key that is equal on both sides, and what it is in words.
 
-    ``declared``: it depends on the platform alone and gives a reason; ``here``: it holds on this one.
+    ``declared``: it depends on the platform alone and gives a reason; ``here``: it holds on this one.  ``of`` is the test of a file that
+    one of the file's marks is about, by name.
     """
 
     line: int
@@ -72,6 +78,7 @@ class Mark:
     what: str
     declared: bool = False
     here: bool = False
+    of: str = ""
 
     @property
     def lets_off(self) -> bool:
@@ -89,7 +96,7 @@ class TestCode:
     """One test, or a helper that asserts, with what it calls resolved.
 
     ``ids`` are the ways in which reports name it, without parameters; ``cases`` the rows of its table (None: not told by the text);
-    ``body`` its text; ``collected`` whether a runner finds it by its name and place; ``judges``: a helper that is there to assert.
+    ``table`` is the text of its cases; ``body`` its text; ``collected`` whether a runner finds it by its name and place; ``judges``: a helper that is there to assert.
     """
 
     __test__ = False
@@ -100,6 +107,7 @@ class TestCode:
     asserts: tuple[Assertion, ...] = ()
     marks: tuple[Mark, ...] = ()
     cases: int | None = 1
+    table: str = ""
     body: str = ""
     collected: bool = True
     judges: bool = True
@@ -128,6 +136,19 @@ class TestFile:
 
 
 Side = Mapping[str, TestFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weakness:
+    """One way in which a test demands less: where it stands on the base, where on the head, and what happened."""
+
+    name: str
+    before: str
+    after: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.after}: {self.name} {self.what} (base: {self.before})"
 
 
 def is_test_side(path: str) -> bool:

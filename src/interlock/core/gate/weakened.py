@@ -5,31 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from interlock.core.gate.looser import looser, vaguer
 from interlock.core.gate.paired import Pairs, Placed, pair
 from interlock.core.gate.renamed import follow
-from interlock.core.gate.test_code import Mark, Side, TestCode
+from interlock.core.gate.test_code import DOUBLE, Mark, Side, TestCode, TestFile, Weakness
 from interlock.core.gate.tests_kept import Moves
 from interlock.core.job.evidence import CheckRun, Verdict
 
 RUN = "tests by syntax"
 """The name of this judgement among the checks."""
 _CALLED: Final = re.compile(r"([\w.]+)\(")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weakness:
-    """One way in which a test demands less: where it stands on the base, where on the head, and what happened."""
-
-    name: str
-    before: str
-    after: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.after}: {self.name} {self.what} (base: {self.before})"
 
 
 def compare(base: Side, head: Side) -> tuple[tuple[Weakness, ...], Moves]:
@@ -102,7 +89,10 @@ def _of_files(base: Side, head: Side, pairs: Pairs) -> Iterator[Weakness]:
     for path, file in head.items():
         before = path if path in base else came.get(path, "")
         known = {mark.key for mark in base[before].marks} if before else set()
+        names = {each.text for test in base[before].tests for each in test.asserts} if before else set()
         for mark in file.marks:
+            if mark.of and mark.of not in names:
+                continue  # a test that the base does not have
             if mark.key not in known and mark.lets_off and (before or not mark.sets_aside):
                 yield Weakness(
                     name="the file", before=before or "no such file", after=f"{path}:{mark.line}", what=mark.what
@@ -115,14 +105,41 @@ def _swapped(base: Side, head: Side) -> Iterator[Weakness]:
         new = head.get(path)
         if new is None or not new.swaps or not old.products:
             continue
-        asserted = {name for test in old.tests for each in test.asserts for name in _CALLED.findall(each.subject)}
-        fresh = new.swaps.keys() - old.swaps.keys()
-        for name in sorted(asserted):
-            root = name.partition(".")[0]
-            if root not in old.products or not fresh & {name, root}:
-                continue
-            mark = new.swaps[name if name in new.swaps else name.partition(".")[0]]
+        for mark in _put_in_place(old, new):
             yield Weakness(name="the file", before=path, after=f"{path}:{mark.line}", what=mark.what)
+
+
+def _put_in_place(old: TestFile, new: TestFile) -> Iterator[Mark]:
+    """The swaps of one file by which it asserts on something else than before."""
+    asserted, now = _asserted(old), _asserted(new)
+    fresh = new.swaps.keys() - old.swaps.keys()
+    lasts = {_last(name) for name in asserted if _root(name) in old.products}
+    for name in sorted((now & fresh) - asserted):
+        if _root(name) in new.products and _last(name) in lasts:  # under another name: from x import f, then x.f
+            yield new.swaps[name]
+    if _of_product(new) < _of_product(old):
+        yield from (new.swaps[name] for name in sorted(now & fresh) if new.swaps[name].key == DOUBLE)
+    for name in sorted(asserted):
+        if _root(name) in old.products and fresh & {name, _root(name)}:
+            yield new.swaps[name if name in new.swaps else _root(name)]
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _asserted(file: TestFile) -> set[str]:
+    return {name for test in file.tests for each in test.asserts for name in _CALLED.findall(each.subject)}
+
+
+def _of_product(file: TestFile) -> int:
+    """How many assertions call what is tested."""
+    asserts = [each for test in file.tests for each in test.asserts]
+    return sum(any(_root(name) in file.products for name in _CALLED.findall(each.subject)) for each in asserts)
 
 
 def _of_test(old: Placed, new: Placed, pairs: Pairs) -> Iterator[Weakness]:
@@ -152,20 +169,17 @@ def _lost(old: TestCode, new: TestCode, pairs: Pairs) -> str:
     gone, come = before - after, after - before
     if old.cases is not None and new.cases is not None and new.cases < old.cases and not old.asserts:
         return f"has {new.cases} cases instead of {old.cases}"
-    unsure = "" if any(each.trusted for each in new.asserts) else _unsure(old, new)
-    if unsure or not gone or any(each.trusted for each in new.asserts):
+    trusted = any(each.trusted for each in new.asserts)
+    unsure = "" if trusted else _unsure(old, new) or looser(old, new)
+    if unsure or not gone or trusted:
         return unsure
     fresh = [each for each in new.asserts if come[each.shape]]
-    added = sum(max(each.weight, each.parts) for each in fresh) * (new.cases or 1)
+    added = sum(max(each.weight, each.parts) for each in fresh if each.loose < 1) * (new.cases or 1)
     kept = sum(min(count, after[shape]) for shape, count in before.items())
     short = old.total - kept - added - _implied(old, new, gone)
     if short > 0 and None not in (old.cases, new.cases) and not pairs.take(gone, short):
         return _told(old, new, gone, short)
-    exact = {each.subject: each for each in old.asserts if gone[each.shape] and each.strength == 3 and each.subject}
-    for each in fresh:
-        if short <= 0 and each.strength == 1 and each.subject in exact:
-            return f"no longer compares a value: {exact[each.subject].text} became {each.text}"
-    return ""
+    return vaguer(old, gone, fresh) if short <= 0 else ""
 
 
 def _unsure(old: TestCode, new: TestCode) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
-from interlock.core.job.chain import FILED, FIRST, KEYS, Filed, Linked, breaks
+from interlock.core.job.chain import FILED, FIRST, KEYS, Filed, Linked, breaks, canonical, signed_json
 from interlock.core.job.events import Event
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import TRANSITIONS, IllegalTransition, Job, admit, apply
@@ -18,7 +17,7 @@ from interlock.core.problems import Refused
 
 State = Literal["wrong", "missing"]
 
-_HOLDS_NOTHING: Final = frozenset({"stale-evidence", "evidence-unsigned"})
+_HOLDS_NOTHING: Final = frozenset({"stale-evidence", "evidence-unsigned", "evidence-key"})
 """Rules that say that a proof is not there, where another one says that something was changed."""
 
 
@@ -49,6 +48,7 @@ class Landed:
     tested_tree: str
     evidence: int
     train: int
+    at: float
 
 
 @dataclass(slots=True)
@@ -56,8 +56,8 @@ class Walk:
     """What is gathered while a chain is walked once from its beginning: nothing that grows with every event but the counts.
 
     ``cited`` is the event that binds a row of evidence, by number; ``keys`` are public keys by their id, ``landed`` what
-    trains say that they landed, ``jobs`` the jobs as their events make them, ``at`` digests at the numbers asked for,
-    ``signed_since`` when the first key was named, in seconds since the epoch.
+    trains say that they landed, ``jobs`` the jobs as their events make them, ``waived`` what people accepted (job, rule,
+    person), ``at`` digests at the numbers asked for, ``signed_since`` when the first key was named, in seconds since the epoch.
     """
 
     asked: frozenset[int] = frozenset()
@@ -67,6 +67,7 @@ class Walk:
     keys: dict[str, str] = field(default_factory=dict)
     landed: list[Mapping[str, Any]] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
+    waived: set[tuple[str, str, str]] = field(default_factory=set)
     at: dict[int, str | None] = field(default_factory=dict)
     signed_since: float = math.inf
     findings: list[AuditFinding] = field(default_factory=list)
@@ -103,6 +104,8 @@ class Walk:
             self.jobs[subject] = admit(event)
         elif subject in self.jobs:
             self.jobs[subject] = apply(self.jobs[subject], event)
+            if "waive" in event.data:
+                self.waived.add((subject, str(event.data["waive"]), event.actor))
         elif event.kind in TRANSITIONS and not subject.startswith(("split-", "train:", "class:")):
             raise IllegalTransition(f"Nothing admitted {subject}.")
 
@@ -116,7 +119,7 @@ def _told(event: Event, each: Mapping[str, Any]) -> Mapping[str, Any]:
     shape["tested_tree"] = each.get("tested_tree", shape["tree"])
     if not all(isinstance(value, str) for value in shape.values()):
         raise ValueError("a landing is told in texts")
-    return {**shape, "train": int(event.subject.removeprefix("train:"))}
+    return {**shape, "train": int(event.subject.removeprefix("train:")), "at": event.at}
 
 
 def before_signing(walk: Walk, rows: Iterable[Filed]) -> frozenset[int]:
@@ -127,6 +130,7 @@ def before_signing(walk: Walk, rows: Iterable[Filed]) -> frozenset[int]:
         for row in rows
         if row.envelope is None
         and row.number not in walk.cited
+        and isinstance(row.at, int | float)
         and row.at < walk.signed_since
         and (first is None or row.number < first)
     )
@@ -139,9 +143,13 @@ def look_at_rows(
     walk: Walk, rows: Iterable[Filed], said: Mapping[int, Evidence] | None, opened: Opened
 ) -> Iterator[AuditFinding]:
     """Each row of evidence against its envelope and the chain; ``said`` are the rows' documents as values, where known."""
-    seen = set()
+    seen: set[int] = set()
     for row in rows:
+        if row.number in seen:
+            what = f"{named(row)} stands there twice."
+            yield AuditFinding(state="wrong", rule="evidence-replayed", where=f"evidence {row.number}", what=what)
         seen.add(row.number)
+        yield from _unheard(walk, row)
         bound = walk.cited.get(row.number)
         cited = str(bound.data.get("envelope")) if bound is not None else None
         fault = doubt(row, said.get(row.number) if said else None, cited=cited, opened=opened)
@@ -159,16 +167,27 @@ def look_at_rows(
         yield AuditFinding(state="missing", rule="evidence-edited", where=f"evidence {number}", what=what)
 
 
+def _unheard(walk: Walk, row: Filed) -> Iterator[AuditFinding]:
+    """What a row says that people accepted, and the chain does not say that they did."""
+    said = row.doc.get("waived") if isinstance(row.doc, Mapping) else None
+    for rule, by in said.items() if isinstance(said, Mapping) else ():
+        if (row.subject, rule, by) not in walk.waived:
+            what = f"{named(row)} says that {by} accepted {rule}, and the chain does not."
+            yield AuditFinding(state="wrong", rule="evidence-edited", where=f"evidence {row.number}", what=what)
+
+
 def look_at_landings(walk: Walk, rows: Iterable[Landed], filed: Mapping[int, Filed]) -> Iterator[AuditFinding]:
     """Each landing against what the chain says that landed, and against the evidence that it cites."""
     told = {(each["job"], each["commit"]): each for each in walk.landed}
     for row in rows:
         where, proof = f"landing {row.slug}", filed.get(row.evidence)
         said = told.pop((row.job, row.commit), None)
-        if said is None or any(said[name] != getattr(row, name) for name in ("slug", "tree", "tested_tree", "train")):
+        if said is None or any(
+            said[name] != getattr(row, name) for name in ("slug", "tree", "tested_tree", "train", "at")
+        ):
             what = (
                 f"The chain does not say that {row.slug} landed as {row.commit[:12]} with tree {row.tree[:12]} by train "
-                f"{row.train}, tested as {row.tested_tree[:12]}."
+                f"{row.train}, tested as {row.tested_tree[:12]}, at the time that its row has."
             )
             yield AuditFinding(state="wrong", rule="landed-otherwise", where=where, what=what)
         if proof is None:
@@ -199,12 +218,18 @@ def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[AuditFinding]:
                 f"Job {row.id} of {row.slug} has had {row.rev} events, and the chain holds {made.rev}: events are gone."
             )
             yield AuditFinding(state="missing", rule="evidence-edited", where=f"job {row.id}", what=what)
-        elif (row.state, row.rev, row.head, row.landed_commit) != (made.state, made.rev, made.head, made.landed_commit):
-            what = f"Job {row.id} of {row.slug} is {row.state} by its row, and {made.state} by its events."
+        elif fields := differing(row, made):
+            what = f"Job {row.id} of {made.slug} has other words in its row than its events make: {', '.join(fields)}."
             yield AuditFinding(state="wrong", rule="evidence-edited", where=f"job {row.id}", what=what)
     for job in sorted(walk.jobs.keys() - known):
         what = f"The chain admitted job {job} of {walk.jobs[job].slug}, and its row is gone."
         yield AuditFinding(state="missing", rule="evidence-edited", where=f"job {job}", what=what)
+
+
+def differing(row: Job, made: Job) -> tuple[str, ...]:
+    """Fields in which a job's row is not what its events make of it."""
+    one, other = asdict(row), asdict(made)
+    return tuple(name for name in one if canonical(one[name]) != canonical(other[name]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +246,7 @@ class Checkpoint:
 def read_checkpoint(text: str, opened: Opened) -> Checkpoint | AuditFinding:
     """A checkpoint from its envelope, or why it says nothing."""
     try:
-        signed = json.loads(opened(text))
+        signed = signed_json(opened(text))
         told, digest = signed["predicate"], str(signed["subject"][0]["digest"]["sha256"])
         counts = {name: int(told[name]) for name in ("seq", "evidence", "landings")}
         if signed["predicateType"] == CHECKPOINT:

@@ -83,10 +83,26 @@ def breaks(links: Iterable[Linked], previous: str | None = FIRST, seq: int = 0) 
     found = []
     for link in links:
         event = link.event
-        if link.digest is None or link.digest != digest_of(previous or FIRST, event):
+        if link.digest is None or link.digest != _digest(previous or FIRST, event):
             found.append(_break(seq, link))
         previous, seq = link.digest, event.seq
     return tuple(found)
+
+
+def _digest(previous: str, event: Event) -> str | None:
+    """The digest that an event should have; None where a column holds what was never written there."""
+    try:
+        return digest_of(previous, event)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def signed_json(payload: bytes) -> Any:
+    """What was signed, as a value.  Raises ValueError where it is not the one text that such a value is signed as: a key twice, or other words."""
+    value = json.loads(payload)
+    if canonical(value) != payload:
+        raise ValueError("what is signed is written in another way")
+    return value
 
 
 def _break(before: int, link: Linked) -> Break:

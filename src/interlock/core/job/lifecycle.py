@@ -171,7 +171,9 @@ def fold(events: Iterable[Event]) -> Job:
     return job
 
 
+# What an event that was written does to a job never changes: its row, written by whatever version, is compared with it.
 _KEEP: Final = (
+    "owner",
     "block",
     "ports",
     "workspace",

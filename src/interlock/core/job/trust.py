@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from interlock.core.job.chain import Filed, canonical, sha256
+from interlock.core.job.chain import Filed, canonical, sha256, signed_json
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.statement import columns_differ, differs, is_of_another, statement
 from interlock.core.problems import Refusal, Refused
@@ -30,12 +31,32 @@ def doubt(row: Filed, said: Evidence | None, *, cited: str | None, opened: Calla
             return _stale(f"{name} was written before evidence was signed.")
         return _refusal("evidence-unsigned", f"{name} was signed, and its envelope is gone.")
     try:
-        signed = json.loads(opened(row.envelope))
+        signed = signed_json(opened(row.envelope))
     except Refused as fault:
-        return _refusal(fault.refusal.rule, f"{name}: {fault.refusal.what}")
+        return replace(fault.refusal, what=f"{name}: {fault.refusal.what}")
     except (ValueError, RecursionError):
         return _refusal("evidence-edited", f"{name} holds something signed that is no statement.")
     return _unequal(row, said, signed if isinstance(signed, dict) else {}) or _unbound(row, row.envelope, cited)
+
+
+def unlisted(key: str, what: str) -> Refusal:
+    """What a key signs counts for nothing where the policy lists others; ``what`` begins the sentence that says so."""
+    return Refusal(
+        rule="evidence-key",
+        what=f"{what}, which interlock.yaml does not list.",
+        why="The policy on the default branch says which keys may sign, so that who can write to the history cannot add one.",
+        would_change=f"Add {key} under evidence.keys in interlock.yaml on the default branch, if it is the team's; "
+        "otherwise have the checks run by somebody whose key is listed.",
+        holders=(key,),
+    )
+
+
+def signer_of(envelope: str) -> str:
+    """The id of the key that an envelope says signed it, which is not looked at; empty where it says none."""
+    try:
+        return str(json.loads(envelope)["signatures"][0]["keyid"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
 
 
 def named(row: Filed) -> str:

@@ -24,7 +24,8 @@ class Clash:
 
     ``lines`` are where the contents meet, on the first and on the second side, as far as they were asked for; until then ``triple``, or
     ``specs`` (the merged file and both sides), say where that can be found.  ``paths`` are the names that the file has on the
-    first and on the second side, where one of them renamed it.
+    first and on the second side, where one of them renamed it.  ``driver`` is the program that the attributes give the file to, which is
+    not run: two changes of such a file clash.
     """
 
     path: str
@@ -34,6 +35,7 @@ class Clash:
     specs: tuple[str, str, str] | None = None
     lines: tuple[Spot, Spot] | None = None
     paths: tuple[str, str] | None = None
+    driver: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,7 @@ class Matrix:
 
     ``refused`` heads have no ancestor in common with the base; ``with_base`` clash with it, so that nothing is known of their pairs.
     ``changes`` are of all others, against the base as it is now; ``related`` pairs of them share commits that the base has not.
-    ``asked`` counts the pairs that are told of.  ``drivers`` are paths whose attribute names a merge driver, which was not run: they
-    were merged as text.
+    ``asked`` counts the pairs that are told of.
     """
 
     base: str
@@ -53,7 +54,6 @@ class Matrix:
     changes: Mapping[str, tuple[Change, ...]]
     related: frozenset[PairOf]
     asked: int
-    drivers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

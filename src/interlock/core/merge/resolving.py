@@ -175,16 +175,16 @@ Phase: resolution. Two changes do not go together. {other} has landed; the tree 
 You see both cards, both plans and both differences below, and nothing of how they were made.
 
 For every conflict decide by what the cards and plans say which intent wins, or how both are kept, and make the tree so.
-You may change the paths that either of the two owns, and nothing else. Write a test that fails with {slug} alone, fails
-with {other} alone, and passes with both. If a plan itself must change, change nothing and stop with
-`interlock-task stop --reason … --question …`.
+You may change the paths that either of the two owns, and nothing else; of those, not the tests that {other} brought, which are
+its proof. Write a test that fails with {slug} alone, fails with {other} alone, and passes with both. If a plan itself
+must change, change nothing and stop with `interlock-task stop --reason … --question …`.
 
 Hand this in with `interlock-task pack -`, as JSON:
 
 ```json
 {{"conflicts": [{{"path": "…", "what": "…", "wins": "{slug} or {other} or both",
   "quotes": {{"{slug}": "words of its card or plan", "{other}": "words of its card or plan"}}, "because": "…"}}],
- "test": "its id, such as tests/test_both.py::test_both", "plan_must_change": ""}}
+ "test": "its id, FILE::test_both, with a file that either of the two owns", "plan_must_change": ""}}
 ```
 
 Quotes are word for word; they are looked up. The test is run on each side alone and on both."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import http.client
 import os
 import socket
 import stat
@@ -44,6 +43,8 @@ def accepts(target: Target) -> bool:
 
 def status(target: Target, path: str) -> int | None:
     """The status code that GET of a path gives, or None when there is no whole head of that kind in two seconds."""
+    import http.client  # loads TLS, which no other command needs
+
     connection = http.client.HTTPConnection("localhost", target.port or 80, timeout=_SECONDS)
     with suppress(OSError, http.client.HTTPException), closing(connection):
         connection.sock = _connect(target)

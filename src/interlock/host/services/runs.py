@@ -15,7 +15,7 @@ from typing import Final
 from interlock.host import locks, tree
 from interlock.host.attempts import HostRuns, _is_ordered, _spec
 from interlock.host.folder import Folder
-from interlock.ports import End, Launch
+from interlock.ports.processes import End, Launch
 
 FOREVER: Final = math.inf
 _TURN_SECONDS: Final = 90.0

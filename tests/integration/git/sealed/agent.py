@@ -18,7 +18,8 @@ from interlock.adapters.git.sealed.layout import Kind, Kit, Layout, Task
 from interlock.adapters.git.sealed.making import Wanted
 from interlock.core.contract.policy import Policy
 from interlock.host import namespace
-from interlock.ports import Place, Room, Work
+from interlock.ports.isolation import Place, Room
+from interlock.ports.repository import Work
 
 KINDS: tuple[Kind, ...] = ("copy", "overlay")
 KEEP = "refs/interlock/kept/t/1"

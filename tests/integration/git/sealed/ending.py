@@ -15,7 +15,7 @@ from tests.integration.git.dying import arm
 from interlock.adapters.git.levels import LevelWorkspaces
 from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.sealed.layout import Layout
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 REF = "refs/interlock/trash/t/job1-7"
 KEEP = "refs/interlock/kept/t/1"

@@ -17,7 +17,7 @@ from interlock.core.contract.around import Dependency
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refusal, Refused
 from interlock.host.sandbox.command import walls
-from interlock.ports import Place, Room
+from interlock.ports.isolation import Place, Room
 
 ENV = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

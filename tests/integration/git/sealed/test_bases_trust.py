@@ -21,7 +21,7 @@ from interlock.core.contract.around import ApprovalRule, Bases, SandboxRules
 from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import Host
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 pytestmark = [needs_sandbox, pytest.mark.long]

@@ -20,7 +20,7 @@ from interlock.adapters.git.repo import GitRepo
 from interlock.adapters.git.sealed import changes, view
 from interlock.adapters.git.sealed.layout import Kind
 from interlock.core.problems import InterlockError, Refused
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 pytestmark = pytest.mark.long
 

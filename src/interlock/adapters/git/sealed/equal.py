@@ -13,7 +13,7 @@ from interlock.adapters.git.sealed.layout import Layout
 from interlock.adapters.git.sealed.standing import Standing
 from interlock.adapters.git.trees import LONG
 from interlock.core.contract.paths import decider, parse
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from interlock.adapters.git.sealed.layout import Kit
 from interlock.adapters.git.sealed.lower import OPAQUE, Lower, is_opaque, is_whiteout
 from interlock.adapters.git.trees import LONG, remove_folder
 from interlock.core.sandbox import Layers, Sandbox
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 _MARK: Final = ".interlock-fresh"
 _FEW: Final = 2000

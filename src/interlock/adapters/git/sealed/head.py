@@ -8,7 +8,7 @@ from typing import Final
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.sealed import looking
 from interlock.adapters.git.sealed.layout import Layout, Task
-from interlock.ports import Head
+from interlock.ports.repository import Head
 
 _OID: Final = re.compile(rb"[0-9a-f]{40}([0-9a-f]{24})?")
 _NAME: Final = re.compile(r"refs/[\w./@+-]+")

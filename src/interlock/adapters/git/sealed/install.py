@@ -20,7 +20,7 @@ from interlock.core.contract.policy import Policy
 from interlock.core.gate.approvals import hosts_allowed, rules_of
 from interlock.core.problems import Refused
 from interlock.core.sandbox import AT, HOME, Sandbox
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 # What makes an installer leave files that can be laid under every task: real copies, and no interpreter of its own.
 _SETTINGS: Final = {

@@ -21,7 +21,7 @@ from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.sealed.standing import Standing
 from interlock.adapters.git.snapshot import LIMIT, Kept, Picture
 from interlock.adapters.git.trees import LONG
-from interlock.ports import Place, SnapshotTaken
+from interlock.ports.isolation import Place, SnapshotTaken
 
 _ONE_BY_ONE: Final = 50
 

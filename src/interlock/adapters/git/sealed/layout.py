@@ -13,7 +13,7 @@ from interlock.adapters.git.mirror import Mirror
 from interlock.core.contract.policy import Policy
 from interlock.core.sandbox import Layers
 from interlock.host import files
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 Kind = Literal["copy", "overlay"]
 State = Literal["making", "ready", "removed"]

@@ -19,7 +19,7 @@ from interlock.adapters.git.sealed.layout import Kit, Task
 from interlock.adapters.git.trees import LONG, remove_folder
 from interlock.core.problems import InterlockError, Refused
 from interlock.core.sandbox import Sandbox
-from interlock.ports import Place, Room
+from interlock.ports.isolation import Place, Room
 
 _TRIES = 3
 

@@ -15,6 +15,7 @@ from interlock.adapters.git.errors import refused
 from interlock.adapters.git.merging import Melt
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.rebasing import Rebasing, unsaved
+from interlock.adapters.git.scratch import ruled
 from interlock.adapters.git.sealed import changes, equal, head, looking, standing, view, work
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.trees import LONG, check_out
@@ -28,7 +29,8 @@ def rebase_place(layout: Layout, job: Rebasing) -> tuple[str, ...]:
     mirror = job.mirror
     task = view.registered(layout, job.place)
     ref = f"{BRANCHES}{task.branch}"
-    melted = merging.melt(mirror.git, job.onto, job.head)
+    with ruled(mirror.git, job.onto) as by:
+        melted = merging.melt(by, job.onto, job.head)
     with (
         locks.held(layout.lock(task.job), what=f"The tree of {task.slug} is in use"),
         temporary_index(mirror) as index,

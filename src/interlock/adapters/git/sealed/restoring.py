@@ -18,7 +18,7 @@ from interlock.adapters.git.sealed.repository import Private
 from interlock.adapters.git.sealed.trash import Bin, bin_of
 from interlock.adapters.git.snapshot import Kept
 from interlock.adapters.git.trees import LONG, check_out, remove_folder
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 def restore(mirror: Mirror, layout: Layout, ref: str, place: Place) -> None:

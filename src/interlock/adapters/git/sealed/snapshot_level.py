@@ -19,7 +19,7 @@ from interlock.adapters.git.sealed.fresh import begin, chosen
 from interlock.adapters.git.sealed.layout import Kit
 from interlock.adapters.git.sealed.lower import is_whiteout
 from interlock.adapters.git.trees import LONG, remove_folder
-from interlock.ports import Room
+from interlock.ports.isolation import Room
 
 _FICLONE: Final = 0x40049409  # include/uapi/linux/fs.h
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -49,12 +51,13 @@ def against(layout: Layout, task: Task, git: GitDir, commit: str) -> Standing:
     seen = changes.look(layout.tree(task), layered=task.kind == "overlay")
     here, gone = _tracked(task, git, commit, seen, tracked)
     nested = _nested(seen.nested, tracked, links)
+    links, folders = _never_filled(git, links, seen)
     inside = _Inside((*nested, *links))
     others = [path for path in seen.present if path not in tracked and path not in inside]
     ignored = _ignored(git, [*others, *nested])
     return Standing(
         here=tuple(path for path in here if path not in inside),
-        gone=tuple(path for path in gone if path not in links),
+        gone=(*(path for path in gone if path not in links and path not in folders), *folders),
         untracked=tuple(path for path in others if path not in ignored),
         ignored=tuple(path for path in others if path in ignored),
         nested=tuple(path for path in nested if path not in ignored),
@@ -63,6 +66,20 @@ def against(layout: Layout, task: Task, git: GitDir, commit: str) -> Standing:
         filled=tuple(path for path in links if path in seen.nested),
         cut=seen.cut,
     )
+
+
+def _never_filled(git: GitDir, links: tuple[str, ...], seen: changes.Look) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The submodules that still are ones, and those that were never filled and now are folders of files that count.
+
+    The latter are taken out of the index, since git does not look below one.
+    """
+    empty = [link for link in links if link not in seen.nested]
+    held = {link: [path for path in seen.present if path.startswith(f"{link}/")] for link in empty}
+    counts = {link: len(_ignored(git, paths, "--no-index")) < len(paths) for link, paths in held.items()}
+    folders = tuple(link for link in links if counts.get(link))
+    if folders:
+        git.run("update-index", "-z", "--force-remove", "--stdin", stdin=packed(folders))
+    return tuple(link for link in links if link not in folders), folders
 
 
 def _tracked(
@@ -116,12 +133,12 @@ def _nested(folders: list[str], tracked: frozenset[str], links: tuple[str, ...])
     return found
 
 
-def _ignored(git: GitDir, paths: list[str]) -> frozenset[str]:
+def _ignored(git: GitDir, paths: list[str], *words: str) -> frozenset[str]:
     """Those of the paths that the rules in the tree and in the mirror ignore."""
     if not paths:
         return frozenset()
     asked = [f"./{path}" for path in paths]  # a name that begins with a colon would be a pattern
-    found = names(git.run("check-ignore", "-z", "--stdin", stdin=packed(asked), ok=(0, 1), seconds=LONG).out)
+    found = names(git.run("check-ignore", *words, "-z", "--stdin", stdin=packed(asked), ok=(0, 1), seconds=LONG).out)
     return frozenset(path.removeprefix("./") for path in found)
 
 
@@ -144,6 +161,8 @@ def stage(layout: Layout, task: Task, git: GitDir, parent: str) -> Standing:
         _add_nested(git, found.nested)
     if found.links:
         update(git, found.links)
+    if found.links or ".gitmodules" in (*found.here, *found.untracked):
+        commits.take_links(git, _own_links(layout, task, git, found))
     return found
 
 
@@ -191,6 +210,30 @@ def _also_tracked(layout: Layout, task: Task, git: GitDir, found: Standing) -> l
         return []
     theirs = set(listed(layout, task, git))
     return [path for path in found.ignored if path in theirs]
+
+
+def _own_links(layout: Layout, task: Task, git: GitDir, found: Standing) -> dict[str, str]:
+    """Submodules whose commit was set in the task's own index alone: their folder is there, and was never filled."""
+    copy = (git.index or Path()).with_name("theirs")
+    if not their_index(layout, task, copy):
+        return {}
+    try:
+        theirs = commits.gitlinks(git.with_tree(git.work_tree or Path(), copy))
+    except GitFailed:
+        return {}
+    before = commits.gitlinks(git)
+    return {
+        path: oid
+        for path, oid in theirs.items()
+        if before.get(path) != oid and _is_empty(layout.tree(task), path, below=path in found.links and path in before)
+    }
+
+
+def _is_empty(tree: Path, path: str, *, below: bool) -> bool:
+    """Whether an empty folder stands there; ``below`` says that one does in the layers under the task's own."""
+    with suppress(OSError), looking.folder(tree, path) as at:
+        return not os.listdir(at)  # noqa: PTH208 - a descriptor has no path
+    return below and looking.facts(tree, path) is None
 
 
 def refuse_locked(layout: Layout, task: Task) -> None:

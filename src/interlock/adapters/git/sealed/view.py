@@ -14,7 +14,7 @@ from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.core.problems import Misuse
 from interlock.host import namespace
-from interlock.ports import Place
+from interlock.ports.isolation import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from interlock.adapters.git.plumbing import GitDir, packed
 from interlock.adapters.git.sealed import head, looking, objects_of, standing, view
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.trees import LONG
-from interlock.ports import Work
+from interlock.ports.repository import Work
 
 
 def commit_work(layout: Layout, job: Committing) -> Work:

@@ -1,0 +1,75 @@
+"""What no rule refuses and a person should look at before signing: expected values that changed with the product, silenced lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from interlock.core.gate.changes import Change
+from interlock.core.gate.paired import pair
+from interlock.core.gate.renamed import follow
+from interlock.core.gate.shadows import Both, Trees
+from interlock.core.gate.silenced import lines_silenced
+from interlock.core.gate.test_code import Side, TestCode, is_test_side
+from interlock.core.gate.test_data import is_of_tests
+from interlock.core.job.evidence import CheckRun, Evidence, Verdict
+
+RUN: Final = "what to look at"
+"""The name of this judgement among the checks."""
+_MOST: Final = 20
+
+
+def worth_a_look(base: Side, head: Side, changes: Sequence[Change], both: Both, trees: Trees) -> Verdict | None:
+    """A verdict that passes and whose notes are for the owner; None when there is nothing to look at.
+
+    Expected values count only where the product changed with them: a test of its own proves what it says.
+    """
+    product = any(not is_test_side(each.path) and not is_of_tests(each.path, trees) for each in changes)
+    found = [*(_expected(base, head) if product else ()), *(_data(changes, both, trees) if product else ())]
+    found += _silenced(changes, both)
+    if not found:
+        return None
+    more = [f"And {len(found) - _MOST} more."] if len(found) > _MOST else []
+    run = CheckRun(run=RUN, exit_code=None, seconds=0.0, log="", tail="")
+    return Verdict(run=run, state="passed", notes=(*found[:_MOST], *more))
+
+
+def to_look_at(evidence: Evidence) -> tuple[str, ...]:
+    """What of a job's evidence an owner should look at."""
+    return tuple(note for verdict in evidence.verdicts if verdict.run.run == RUN for note in verdict.notes)
+
+
+def _expected(base: Side, head: Side) -> Iterator[str]:
+    pairs = pair(base, head)
+    follow(pairs, base, head)
+    for old, new in pairs.same:
+        for before, after in _changed(old.code, new.code):
+            yield f"{new.path}:{new.code.line}: {new.code.name} expects {after}, the base {before}."
+        if old.code.table and new.code.table and old.code.table != new.code.table:
+            yield f"{new.path}:{new.code.line}: {new.code.name} has another table of cases than the base."
+
+
+def _changed(old: TestCode, new: TestCode) -> Iterator[tuple[str, str]]:
+    """Assertions of one form whose values differ, in their order."""
+    before, after = Counter(each.text for each in old.asserts), Counter(each.text for each in new.asserts)
+    gone = [each for each in old.asserts if before[each.text] > after[each.text]]
+    come = [each for each in new.asserts if after[each.text] > before[each.text]]
+    for one in gone:
+        other = next((each for each in come if each.shape == one.shape), None)
+        if other is not None:
+            come.remove(other)
+            yield one.text, other.text
+
+
+def _data(changes: Sequence[Change], both: Both, trees: Trees) -> Iterator[str]:
+    for change in changes:
+        if change.status != "A" and is_of_tests(change.path, trees) and both(change.path)[0] != both(change.path)[1]:
+            yield f"{change.path}: what the tests are held against {'is gone' if change.status == 'D' else 'changed'}."
+
+
+def _silenced(changes: Sequence[Change], both: Both) -> Iterator[str]:
+    for change in changes:
+        count = lines_silenced(change.path, *both(change.path))
+        if count:
+            yield f"{change.path}: {count} more {'line is' if count == 1 else 'lines are'} silenced for a checker."
