@@ -85,10 +85,10 @@ class Declares:
         for outside, inside in self.exported.items():
             if outside not in found:
                 known = found.get(inside)
-                symbol = (
-                    Symbol(name=outside, kind="variable", line=1) if known is None else replace(known, name=outside)
-                )
-                self.notes.symbols.append(replace(symbol, public=True))
+                symbol = Symbol(name=outside, kind="variable", line=1) if known is None else known
+                # Its members are those of the name that it has inside.
+                bases = (*symbol.bases, inside) if symbol.kind in {"class", "interface", "type"} else symbol.bases
+                self.notes.symbols.append(replace(symbol, name=outside, public=True, bases=bases))
 
     # Statements.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Use
-from interlock.core.merge.meet_bases import lost_by_stars, through_stars
+from interlock.core.merge.meet_bases import lost_by_stars, script_file, through_stars
 from interlock.core.merge.meet_delta import At, Delta, Gone, NewUse
 from interlock.core.merge.meet_modules import (
     by_manifest,
@@ -176,6 +176,11 @@ def _lacks(tree: Tree, sides: tuple[SideFacts, ...], gone: Gone, path: str, fact
         return _python_lacks(tree, gone, path, use)
     if _still_given(tree, gone.path, name) or not by_manifest(tree, facts, use.source, gone.path):
         return False
+    if family(facts) == "script" and not tree.has(gone.path):
+        # Another file may answer to the same import: its folder's index, or itself in TypeScript.
+        where = script_file(tree, path, use.source)
+        if where is not None and _still_given(tree, where, name):
+            return False
     if family(facts) == "script" and not names_file(path, facts, use.source, gone.path, gone.facts):
         return through_stars(tree, path, use.source, name, gone.path)
     return not _in_package(tree, sides, gone, name)
