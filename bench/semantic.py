@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from interlock.adapters.facts import FactReaders
 from interlock.core.merge.conflicts import Pair
 from interlock.core.merge.facts import FileFacts
-from interlock.core.merge.meet import FileChange, SideFacts, Tree, candidates, findings
+from interlock.core.merge.meet.all_rules import FileChange, SideFacts, Tree, candidates, findings
 
 CODE = (".py", ".ts", ".tsx", ".js", ".jsx", ".go", ".java", ".sql", ".sh")
 

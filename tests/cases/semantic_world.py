@@ -12,7 +12,7 @@ from typing import Any
 from interlock.adapters.facts import FactReaders
 from interlock.core.merge.conflicts import Pair
 from interlock.core.merge.facts import FileFacts
-from interlock.core.merge.meet import FileChange, SideFacts, Tree, findings
+from interlock.core.merge.meet.all_rules import FileChange, SideFacts, Tree, findings
 
 FOLDER = Path(__file__).parent / "semantic"
 Case = dict[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from interlock.core.merge.facts import Call, FileFacts, Import, Mark, Signature, Symbol, Use
-from interlock.core.merge.meet import FileChange, SideFacts, Tree, candidates, confirmed, findings, unread
-from interlock.core.merge.meet_calls import misfit
-from interlock.core.merge.meet_modules import absolute, means, names_file
-from interlock.core.merge.meet_packages import satisfies
-from interlock.core.merge.meet_results import arity, covers, unsuited
+from interlock.core.merge.meet.all_rules import FileChange, SideFacts, Tree, candidates, confirmed, findings, unread
+from interlock.core.merge.meet.calls import misfit
+from interlock.core.merge.meet.modules import absolute, means, names_file
+from interlock.core.merge.meet.packages import satisfies
+from interlock.core.merge.meet.results import arity, covers, unsuited
 
 OLD = FileFacts(language="python", module="app.core", symbols=(Symbol(name="load", kind="function", line=3),))
 NEW = FileFacts(language="python", module="app.core", symbols=(Symbol(name="read", kind="function", line=3),))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from interlock.core.gate.changes import Change
 from interlock.core.merge.conflicts import Pair, Skipped
 from interlock.core.merge.facts import FileFacts
-from interlock.core.merge.meet import Alarm, FileChange, Read, SideFacts, Tree, candidates, confirmed, unread
+from interlock.core.merge.meet.all_rules import Alarm, FileChange, Read, SideFacts, Tree, candidates, confirmed, unread
 from interlock.core.merge.textual import REGULAR
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 
 from interlock.adapters.facts import FactReaders
 from interlock.core.merge.facts import Symbol
-from interlock.core.merge.meet_bases import lacks, result_type
-from interlock.core.merge.meet_sides import Tree
+from interlock.core.merge.meet.bases import lacks, result_type
+from interlock.core.merge.meet.sides import Tree
 
 READERS = FactReaders()
 PORT = "export interface Port { get(id: string): string }\n"

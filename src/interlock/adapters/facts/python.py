@@ -15,7 +15,7 @@ from interlock.adapters.facts.py_definitions import Definitions
 from interlock.adapters.facts.py_marks import Marks
 from interlock.adapters.facts.py_uses import Uses
 from interlock.core.merge.facts import FileFacts, Import
-from interlock.core.merge.meet_modules import python_parts
+from interlock.core.merge.meet.modules import python_parts
 
 SUFFIXES: Final = (".py", ".pyi")
 MOST_BYTES: Final = 1_500_000

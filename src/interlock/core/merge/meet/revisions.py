@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 
 def revisions(a: Delta, b: Delta) -> list[Alarm]:

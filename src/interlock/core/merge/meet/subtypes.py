@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet_above import supers
-from interlock.core.merge.meet_bases import type_at
-from interlock.core.merge.meet_delta import Altered, Delta, NewUse
-from interlock.core.merge.meet_given import bare
-from interlock.core.merge.meet_modules import family
-from interlock.core.merge.meet_shapes import alarm
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.above import supers
+from interlock.core.merge.meet.bases import type_at
+from interlock.core.merge.meet.delta import Altered, Delta, NewUse
+from interlock.core.merge.meet.given import bare
+from interlock.core.merge.meet.modules import family
+from interlock.core.merge.meet.shapes import alarm
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 
 def subtypes(breaker: Delta, user: Delta) -> list[Alarm]:

@@ -8,11 +8,11 @@ from fnmatch import fnmatchcase
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_doubles import same_scope
-from interlock.core.merge.meet_keys import keys
-from interlock.core.merge.meet_modules import folder, provides, python_parts
-from interlock.core.merge.meet_sides import Alarm, SideFacts, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.doubles import same_scope
+from interlock.core.merge.meet.keys import keys
+from interlock.core.merge.meet.modules import folder, provides, python_parts
+from interlock.core.merge.meet.sides import Alarm, SideFacts, Tree
 
 _NOUNS = {
     "env": "the environment variable",

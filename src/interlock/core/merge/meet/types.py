@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet_bases import owes
-from interlock.core.merge.meet_calls import misfit
-from interlock.core.merge.meet_delta import Altered, Delta, NewUse
-from interlock.core.merge.meet_meaning import meanings, same_uses
-from interlock.core.merge.meet_members import Where, member, of_instance, type_at
-from interlock.core.merge.meet_modules import family, folder_of
-from interlock.core.merge.meet_results import covers, said, unsuited
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.bases import owes
+from interlock.core.merge.meet.calls import misfit
+from interlock.core.merge.meet.delta import Altered, Delta, NewUse
+from interlock.core.merge.meet.meaning import meanings, same_uses
+from interlock.core.merge.meet.members import Where, member, of_instance, type_at
+from interlock.core.merge.meet.modules import family, folder_of
+from interlock.core.merge.meet.results import covers, said, unsuited
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 
 def types(breaker: Delta, user: Delta) -> list[Alarm]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from interlock.core.merge.facts import FileFacts, Import, Use
-from interlock.core.merge.meet_sides import Tree
+from interlock.core.merge.meet.sides import Tree
 
 _ROOTS = ("", "src", "lib", "python")
 _SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue")

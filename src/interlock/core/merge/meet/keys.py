@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts
-from interlock.core.merge.meet_delta import At, Delta, NewUse
-from interlock.core.merge.meet_meaning import meanings, same_uses
-from interlock.core.merge.meet_modules import family, resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta, NewUse
+from interlock.core.merge.meet.meaning import meanings, same_uses
+from interlock.core.merge.meet.modules import family, resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 _DATA = "data"
 Check = Callable[[Tree], bool]

@@ -1,13 +1,13 @@
-"""Columns that one change makes every row need, and rows that the other newly inserts without them; what is gone is in meet_marks."""
+"""Columns that one change makes every row need, and rows that the other newly inserts without them; what is gone is in marks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_marks import has_mark
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.marks import has_mark
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 
 def inserts(breaker: Delta, user: Delta) -> list[Alarm]:

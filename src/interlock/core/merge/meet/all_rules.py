@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Pair
-from interlock.core.merge.meet_barrels import barrels
-from interlock.core.merge.meet_circles import circles
-from interlock.core.merge.meet_delta import Delta, delta_of
-from interlock.core.merge.meet_doubles import doubles
-from interlock.core.merge.meet_inserts import inserts
-from interlock.core.merge.meet_links import both, links
-from interlock.core.merge.meet_marks import marks
-from interlock.core.merge.meet_members import members
-from interlock.core.merge.meet_named import named
-from interlock.core.merge.meet_names import names
-from interlock.core.merge.meet_packages import packages
-from interlock.core.merge.meet_python import python
-from interlock.core.merge.meet_revisions import revisions
-from interlock.core.merge.meet_shapes import shapes
-from interlock.core.merge.meet_sides import Alarm, FileChange, Read, SideFacts, Tree
-from interlock.core.merge.meet_subtypes import subtypes
-from interlock.core.merge.meet_texts import texts
-from interlock.core.merge.meet_types import types
+from interlock.core.merge.meet.barrels import barrels
+from interlock.core.merge.meet.circles import circles
+from interlock.core.merge.meet.delta import Delta, delta_of
+from interlock.core.merge.meet.doubles import doubles
+from interlock.core.merge.meet.inserts import inserts
+from interlock.core.merge.meet.links import both, links
+from interlock.core.merge.meet.marks import marks
+from interlock.core.merge.meet.members import members
+from interlock.core.merge.meet.named import named
+from interlock.core.merge.meet.names import names
+from interlock.core.merge.meet.packages import packages
+from interlock.core.merge.meet.python import python
+from interlock.core.merge.meet.revisions import revisions
+from interlock.core.merge.meet.shapes import shapes
+from interlock.core.merge.meet.sides import Alarm, FileChange, Read, SideFacts, Tree
+from interlock.core.merge.meet.subtypes import subtypes
+from interlock.core.merge.meet.texts import texts
+from interlock.core.merge.meet.types import types
 
 __all__ = ["Alarm", "FileChange", "Read", "SideFacts", "Tree", "candidates", "confirmed", "findings", "unread"]
 

@@ -6,9 +6,9 @@ import re
 import sys
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_modules import folder
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.modules import folder
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 _IMPORTED_AS = {
     "pyyaml": "yaml",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from interlock.core.merge.facts import FileFacts, Use
-from interlock.core.merge.meet_bases import Where, type_at
-from interlock.core.merge.meet_sides import Tree
+from interlock.core.merge.meet.bases import Where, type_at
+from interlock.core.merge.meet.sides import Tree
 
 _MOST_HOPS: Final = 8
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from interlock.core.merge.facts import Signature, Use
-from interlock.core.merge.meet_written import must_be_declared
+from interlock.core.merge.meet.written import must_be_declared
 
 _NUMBER = re.compile(r":?\s*(?:number|u?int(?:8|16|32|64)?|float(?:32|64)|long|double|short)")
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import Symbol, Use
-from interlock.core.merge.meet_bases import type_at
-from interlock.core.merge.meet_delta import Altered, Delta, NewUse
-from interlock.core.merge.meet_forms import counts, regrouped, turned_checked, uncountable
-from interlock.core.merge.meet_given import clash, fits_interface, misfits
-from interlock.core.merge.meet_meaning import meanings, same_uses
-from interlock.core.merge.meet_modules import family
-from interlock.core.merge.meet_sides import Alarm, Tree
-from interlock.core.merge.meet_written import unchecked
+from interlock.core.merge.meet.bases import type_at
+from interlock.core.merge.meet.delta import Altered, Delta, NewUse
+from interlock.core.merge.meet.forms import counts, regrouped, turned_checked, uncountable
+from interlock.core.merge.meet.given import clash, fits_interface, misfits
+from interlock.core.merge.meet.meaning import meanings, same_uses
+from interlock.core.merge.meet.modules import family
+from interlock.core.merge.meet.sides import Alarm, Tree
+from interlock.core.merge.meet.written import unchecked
 
 Judge = Callable[[Tree, str, Symbol, Use], bool]
 """From the merged tree: the file and the symbol that a use means, and the use."""

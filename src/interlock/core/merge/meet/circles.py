@@ -1,13 +1,13 @@
-"""Imports of Python names that two changes together lead round in a circle; those of Go are in meet_links."""
+"""Imports of Python names that two changes together lead round in a circle; those of Go are in links."""
 
 from __future__ import annotations
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import Import
-from interlock.core.merge.meet_delta import Delta
-from interlock.core.merge.meet_links import new_imports
-from interlock.core.merge.meet_modules import family, names_file, resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import Delta
+from interlock.core.merge.meet.links import new_imports
+from interlock.core.merge.meet.modules import family, names_file, resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 
 def circles(a: Delta, b: Delta) -> list[Alarm]:

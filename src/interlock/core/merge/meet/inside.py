@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Import
-from interlock.core.merge.meet_delta import At, Delta, Gone
-from interlock.core.merge.meet_modules import names_file, provides, resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
-from interlock.core.merge.meet_telling import Check, tell
+from interlock.core.merge.meet.delta import At, Delta, Gone
+from interlock.core.merge.meet.modules import names_file, provides, resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
+from interlock.core.merge.meet.telling import Check, tell
 
 _PARSED = frozenset({"on:args", "on:options", "on:opts", "on:namespace", "on:parsed", "on:arguments"})
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet_bases import script_at
-from interlock.core.merge.meet_delta import NewUse
-from interlock.core.merge.meet_members import Where, defined, member, receivers
-from interlock.core.merge.meet_modules import by_manifest, family, folder, means, owners, resolve
-from interlock.core.merge.meet_names import users
-from interlock.core.merge.meet_sides import SideFacts, Tree
+from interlock.core.merge.meet.bases import script_at
+from interlock.core.merge.meet.delta import NewUse
+from interlock.core.merge.meet.members import Where, defined, member, receivers
+from interlock.core.merge.meet.modules import by_manifest, family, folder, means, owners, resolve
+from interlock.core.merge.meet.names import users
+from interlock.core.merge.meet.sides import SideFacts, Tree
 
 _OWN = frozenset({"./", "..", "@/", "~/", "."})
 

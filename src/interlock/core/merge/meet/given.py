@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet_bases import type_at
-from interlock.core.merge.meet_meaning import meanings
-from interlock.core.merge.meet_modules import family, folder
-from interlock.core.merge.meet_sides import Tree
+from interlock.core.merge.meet.bases import type_at
+from interlock.core.merge.meet.meaning import meanings
+from interlock.core.merge.meet.modules import family, folder
+from interlock.core.merge.meet.sides import Tree
 
 _NUMBERS: Final = frozenset(
     [

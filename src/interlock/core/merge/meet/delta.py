@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from interlock.core.merge.facts import FileFacts, Mark, Symbol, Use
-from interlock.core.merge.meet_sides import FileChange, SideFacts
+from interlock.core.merge.meet.sides import FileChange, SideFacts
 
 _FOLDERS = frozenset({"go", "java"})
 """Languages in which a symbol belongs to the folder (the package) and not to the file."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.meet_bases import lost_by_stars, script_file
-from interlock.core.merge.meet_delta import Altered, Delta, Gone, NewUse
-from interlock.core.merge.meet_meaning import meanings
-from interlock.core.merge.meet_modules import family, names_file, provides
-from interlock.core.merge.meet_names import same_use, still_used, users
-from interlock.core.merge.meet_sides import Alarm, FileChange, Tree
+from interlock.core.merge.meet.bases import lost_by_stars, script_file
+from interlock.core.merge.meet.delta import Altered, Delta, Gone, NewUse
+from interlock.core.merge.meet.meaning import meanings
+from interlock.core.merge.meet.modules import family, names_file, provides
+from interlock.core.merge.meet.names import same_use, still_used, users
+from interlock.core.merge.meet.sides import Alarm, FileChange, Tree
 
 _MOST_HOPS = 8
 _KINDS = {"function": "a function"}

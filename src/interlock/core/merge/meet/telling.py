@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_marks import has_mark
-from interlock.core.merge.meet_modules import resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.marks import has_mark
+from interlock.core.merge.meet.modules import resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 Check = Callable[[Tree], bool]
 

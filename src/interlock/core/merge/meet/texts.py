@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark
-from interlock.core.merge.meet_bases import script_file
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_modules import family, folder
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.bases import script_file
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.modules import family, folder
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 _CATALOGUES = re.compile(
     r"(?:^|/)(?:locales?|i18n|lang|langs|translations|messages)/(?:[\w-]+/)*[a-z]{2}(?:[-_][A-Za-z]{2,4})?\.json$"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.core.merge.facts import FileFacts, Import
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_doubles import same_scope
-from interlock.core.merge.meet_links import new_imports
-from interlock.core.merge.meet_marks import has_mark
-from interlock.core.merge.meet_modules import absolute, names_file, resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
-from interlock.core.merge.meet_telling import module_of, tell
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.doubles import same_scope
+from interlock.core.merge.meet.links import new_imports
+from interlock.core.merge.meet.marks import has_mark
+from interlock.core.merge.meet.modules import absolute, names_file, resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
+from interlock.core.merge.meet.telling import module_of, tell
 
 
 def by_value(breaker: Delta, user: Delta, at: At) -> list[Alarm]:

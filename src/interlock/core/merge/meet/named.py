@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 
-from interlock.core.merge.meet_delta import At, Delta, Gone
-from interlock.core.merge.meet_ends import by_value, endpoint, patched, prefixes, verb
-from interlock.core.merge.meet_inside import arguments, settings, starred, within_file
-from interlock.core.merge.meet_modules import family, folder, provides, python_parts, resolve
-from interlock.core.merge.meet_sides import Alarm, Tree
-from interlock.core.merge.meet_telling import Check, module_of, tell
+from interlock.core.merge.meet.delta import At, Delta, Gone
+from interlock.core.merge.meet.ends import by_value, endpoint, patched, prefixes, verb
+from interlock.core.merge.meet.inside import arguments, settings, starred, within_file
+from interlock.core.merge.meet.modules import family, folder, provides, python_parts, resolve
+from interlock.core.merge.meet.sides import Alarm, Tree
+from interlock.core.merge.meet.telling import Check, module_of, tell
 
 _COMMON = frozenset(
     {

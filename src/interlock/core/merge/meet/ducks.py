@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol
-from interlock.core.merge.meet_delta import Altered, Delta, Gone, NewUse
-from interlock.core.merge.meet_members import Where, defined, member, type_at
-from interlock.core.merge.meet_modules import family, names_file
-from interlock.core.merge.meet_names import same_use, still_used, users
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import Altered, Delta, Gone, NewUse
+from interlock.core.merge.meet.members import Where, defined, member, type_at
+from interlock.core.merge.meet.modules import family, names_file
+from interlock.core.merge.meet.names import same_use, still_used, users
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 Check = Callable[[Tree], bool]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Import
-from interlock.core.merge.meet_bases import script_at, script_file
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_modules import family, folder, means, names_file
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.bases import script_at, script_file
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.modules import family, folder, means, names_file
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 Where = tuple[str, int]
 """A file and a line in it."""

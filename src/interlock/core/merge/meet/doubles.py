@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Mark, Symbol
-from interlock.core.merge.meet_delta import At, Delta
-from interlock.core.merge.meet_modules import family, folder
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import At, Delta
+from interlock.core.merge.meet.modules import family, folder
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 _KINDS = frozenset({"function", "method", "class", "interface", "type", "constant", "member", "field"})
 _MANY = frozenset({"init", "_", "main"})

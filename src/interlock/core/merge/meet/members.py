@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Import, Symbol, Use
-from interlock.core.merge.meet_above import nearest
-from interlock.core.merge.meet_bases import lacks, script_at, starts
-from interlock.core.merge.meet_delta import Delta, Gone, NewUse
-from interlock.core.merge.meet_modules import family, folder, names_file, owners, resolve
-from interlock.core.merge.meet_names import same_use, still_used, users
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.above import nearest
+from interlock.core.merge.meet.bases import lacks, script_at, starts
+from interlock.core.merge.meet.delta import Delta, Gone, NewUse
+from interlock.core.merge.meet.modules import family, folder, names_file, owners, resolve
+from interlock.core.merge.meet.names import same_use, still_used, users
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 _MOST_HOPS = 8
 OPTIONS = "{}"

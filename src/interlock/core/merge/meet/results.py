@@ -6,7 +6,7 @@ import builtins
 import re
 from collections.abc import Sequence
 
-from interlock.core.merge.meet_written import is_written, unwrapped, written_refuses
+from interlock.core.merge.meet.written import is_written, unwrapped, written_refuses
 
 _NUMBERS = frozenset({"int", "float", "complex", "bool", "Decimal"})
 _LISTS = frozenset({"list", "List", "Sequence", "MutableSequence"})

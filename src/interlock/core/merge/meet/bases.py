@@ -1,4 +1,4 @@
-"""Members of types in scripts, Go and Java along what they come from, across files; Python's are meet_members', names at the top meet_names'."""
+"""Members of types in scripts, Go and Java along what they come from, across files; Python's are members', names at the top names'."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet_modules import family, folder, means
-from interlock.core.merge.meet_sides import Tree
+from interlock.core.merge.meet.modules import family, folder, means
+from interlock.core.merge.meet.sides import Tree
 
 Where = tuple[str, str]
 """A type: the file and the name in it; for Go any file of the package."""

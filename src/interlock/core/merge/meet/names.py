@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Use
-from interlock.core.merge.meet_bases import lost_by_stars, script_file, through_stars
-from interlock.core.merge.meet_delta import At, Delta, Gone, NewUse
-from interlock.core.merge.meet_modules import (
+from interlock.core.merge.meet.bases import lost_by_stars, script_file, through_stars
+from interlock.core.merge.meet.delta import At, Delta, Gone, NewUse
+from interlock.core.merge.meet.modules import (
     by_manifest,
     family,
     folder,
@@ -18,7 +18,7 @@ from interlock.core.merge.meet_modules import (
     provides,
     resolve,
 )
-from interlock.core.merge.meet_sides import Alarm, SideFacts, Tree
+from interlock.core.merge.meet.sides import Alarm, SideFacts, Tree
 
 
 def names(breaker: Delta, user: Delta) -> list[Alarm]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import Symbol, Use
-from interlock.core.merge.meet_delta import Altered, Delta, NewUse
-from interlock.core.merge.meet_ducks import duck_types, so_called, so_read
-from interlock.core.merge.meet_meaning import meanings, same_uses
-from interlock.core.merge.meet_members import Where, member, of_instance, receivers, type_at
-from interlock.core.merge.meet_modules import family
-from interlock.core.merge.meet_results import covers, kind_of
-from interlock.core.merge.meet_sides import Alarm, Tree
+from interlock.core.merge.meet.delta import Altered, Delta, NewUse
+from interlock.core.merge.meet.ducks import duck_types, so_called, so_read
+from interlock.core.merge.meet.meaning import meanings, same_uses
+from interlock.core.merge.meet.members import Where, member, of_instance, receivers, type_at
+from interlock.core.merge.meet.modules import family
+from interlock.core.merge.meet.results import covers, kind_of
+from interlock.core.merge.meet.sides import Alarm, Tree
 
 Check = Callable[[Tree], bool]
 
