@@ -182,6 +182,29 @@ def test_a_semantic_pair_hidden_in_five_is_named_by_symbol_and_file_and_the_olde
     assert runs <= 5 or slots > 1
 
 
+def test_one_that_is_red_with_what_landed_meanwhile_is_told_which_of_it(world):
+    """The others of its kind landed before it was tested at all; prediction names the one, on the base that both began on."""
+    world.write("b/lib.py", "def load(path):\n    return path\n")
+    world.write("d/keep.py", "")
+    check = "for f in d/use.py; do test ! -e $f || PYTHONPATH=. python3 $f; done"
+    held(
+        world,
+        *"abcd",
+        check=json.dumps(check),
+        b="sed -i 's/def load/def load_from/' b/lib.py",
+        d="printf 'from b.lib import load\\n\\nprint(load(1))\\n' > d/use.py",
+    )
+    go(world, *"abc")
+    check_landed(world, *"abc")
+    go(world, "d")
+    (asked,) = world.ask("status")["needs_a_person"]
+    assert ("d", "red-together") == (asked["slug"], asked["rule"])
+    assert "Green alone, red together with b, which lands first." in asked["what"]
+    seen = asked["what"].partition("That it is this one is predicted; it was seen red with ")[2].partition(".")[0]
+    assert sorted(seen.split(", ")) == ["a", "b", "c"]
+    assert "Suspected: load in " in asked["what"]
+
+
 # ---------------------------------------------------------------- runs that are of no use any more
 SLOW = "test -e a/x && test -e b/x && {{ until test -e {pid}; do sleep 0.05; done; exit 0; }}; sh -c 'echo $$ > {pid}; exec sleep 900'"
 """Each change alone takes for ever, and both together pass once that has begun: then what runs of the first one is of no use."""

@@ -7,26 +7,29 @@ from typing import Any, Final
 
 from interlock.app.base import View
 from interlock.app.leaving import leave, make_wait
-from interlock.app.naming import words_of
+from interlock.app.naming import suspects, words_of
 from interlock.app.together import check_together
 from interlock.core.job.evidence import Verdict
 from interlock.core.merge.minimal import is_smallest
 from interlock.core.merge.queue import Out, next_window
 from interlock.core.merge.train import Member, TrainState
 from interlock.ports.bundle import Ports
+from interlock.ports.history import LandingRow
 from interlock.ports.repository import Merged
 
 
 def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[str, Any]:
     """Why a member leaves, as data that stays true when what it is red with has landed and the base is another one.
 
-    Of one that is red alone, ``landed`` are those that it is red with although they landed before: it is green without them.
-    ``exact`` says that it was seen red with the partners and nobody else, and green with all but any one of them; else it is red
+    Of one that is red alone, ``landed`` are those that it is red with although they landed before: it is green without them; and
+    ``named`` those of them that prediction names.  ``exact`` says that it was seen red with the partners and nobody else, and green with all but any one of them; else it is red
     with some among those of ``seen``.
     """
     alone = move.rule != "text-conflict" and not move.partners
+    landed = landed_partners(ports, view, train, move.member) if alone else ()
     reds = [run for run in train.ran if run.members == move.seen and not run.green]
-    pairs = [pair for pair in train.suspects if {pair["a"], pair["b"]} == {move.member, *move.partners}]
+    pairs = _suspected(ports, view, train, move, landed)
+    blamed = {job for pair in pairs for job in (pair["a"], pair["b"])}
     greens = [run.members for run in train.ran if run.green]
     apart = {*move.partners, move.member} == {*move.seen} and not move.under
     return {
@@ -35,7 +38,8 @@ def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[s
         "exact": apart and is_smallest(move.seen, move.member, [*greens, *((job,) for job in train.alone)]),
         "partners": list(move.partners),
         "rule": move.rule,
-        "landed": landed_partners(ports, view, train, move.member) if alone else [],
+        "landed": [row.slug for row in landed],
+        "named": [row.slug for row in landed if row.job in blamed],
         "paths": list(next((paths for members, paths in train.clashes if members == move.seen), ())),
         "commit": reds[-1].commit if reds else "",
         "evidence": reds[-1].evidence if reds else 0,
@@ -43,6 +47,17 @@ def accusation(ports: Ports, view: View, train: TrainState, move: Out) -> dict[s
         "green_alone": move.member in train.alone or any(r.green and r.members == (move.member,) for r in train.ran),
         "suspects": [dict(pair) for pair in pairs],
     }
+
+
+def _suspected(
+    ports: Ports, view: View, train: TrainState, move: Out, landed: Sequence[LandingRow]
+) -> list[Mapping[str, Any]]:
+    """Predicted pairs of a member with those it is red together with; with what landed they are looked for on the member's own base."""
+    if not landed:
+        return [pair for pair in train.suspects if {pair["a"], pair["b"]} == {move.member, *move.partners}]
+    jobs = (move.member, *(row.job for row in landed))
+    found = suspects(ports, view, jobs, ports.store.job(move.member).base)
+    return [pair for pair in found if move.member in (pair["a"], pair["b"])]
 
 
 def put_out(ports: Ports, view: View, train: TrainState, why: Mapping[str, Any]) -> None:
@@ -56,7 +71,7 @@ def put_out(ports: Ports, view: View, train: TrainState, why: Mapping[str, Any])
         _conflict(ports, member, names, why["paths"], ports.repo.drivers(train.base, why["paths"]))
         leave(ports, train, [member], "text-conflict")
         return
-    names = names or list(why["landed"])
+    names = names or list(why.get("named") or why["landed"])
     _guilty(ports, train, member, why, names)
     leave(ports, train, [member], "red-together" if names else "red-alone", window=window)
 
@@ -94,25 +109,25 @@ def never_run(drivers: Mapping[str, str]) -> str:
     return f" The attributes give {told} to merge, which is a program that is never run."
 
 
-def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) -> list[str]:
+def landed_partners(ports: Ports, view: View, train: TrainState, job_id: str) -> tuple[LandingRow, ...]:
     """What landed since the change's base, when the change is green on that base: then it is red with them."""
     job = ports.store.job(job_id)
-    since = [
-        row.slug
+    since = tuple(
+        row
         for row in ports.store.landings()
         if not ports.repo.is_ancestor(row.commit, job.base) and ports.repo.is_ancestor(row.commit, view.base.oid)
-    ]
+    )
     if not since:
-        return []
+        return ()
     own = Merged(commit=job.head or "", tree=job.tree or "", diff="")
     verdicts, _ = check_together(ports, view, train, own, (job_id,), base=job.base)
-    return since if verdicts and all(verdict.state == "passed" for verdict in verdicts) else []
+    return since if verdicts and all(verdict.state == "passed" for verdict in verdicts) else ()
 
 
 def _guilty(ports: Ports, train: TrainState, member: Member, why: Mapping[str, Any], names: list[str]) -> None:
     """Make the guilty member wait, with those it is red together with by name (none: red alone)."""
     bad = _red(ports, train, why)
-    exact = len(names) == 1 if why["landed"] else bool(why.get("exact"))
+    exact = len(why["landed"]) == 1 if why["landed"] else bool(why.get("exact"))
     what = _with_whom(ports, why, names, exact=exact)
     pairs = [_by_slug(ports, pair) for pair in why["suspects"]]
     told = [f"{words_of(pair)}." for pair in pairs]
@@ -143,7 +158,7 @@ def _with_whom(ports: Ports, why: Mapping[str, Any], names: list[str], *, exact:
         return what
     if many:
         return f"{what} It breaks with one or more among these; which of them, no run shows."
-    seen = [_slug(ports, job) for job in why.get("seen", ())]
+    seen = list(why["landed"]) or [_slug(ports, job) for job in why.get("seen", ())]
     if len(seen) > 1:
         return f"{what} That it is this one is predicted; it was seen red with {', '.join(seen)}."
     return what if alone else f"{what} Whether it is red alone as well, no run shows."

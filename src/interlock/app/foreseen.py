@@ -36,13 +36,13 @@ def foresee(ports: Ports, view: View, job: Job) -> None:
         ports.narrate(f"{job.slug}: conflicts were not predicted: {type(fault).__name__}: {fault}")
 
 
-def suspects(ports: Ports, view: View, jobs: Iterable[str]) -> Mapping[frozenset[str], Pair]:
-    """Pairs of jobs that are predicted to be red together, by their ids; asked once for a train.  Raises what predict raises."""
+def suspects(ports: Ports, view: View, jobs: Iterable[str], base: str = "") -> Mapping[frozenset[str], Pair]:
+    """Pairs of jobs that are predicted to be red together, by their ids, on a base (none: the present one).  Raises what predict raises."""
     members = [job for job in map(ports.store.job, jobs) if job.head]
     if len(members) < 2:
         return {}
     ids = {job.branch: job.id for job in members}
-    found = _predict(ports, view, [_of_job(job) for job in members])
+    found = _predict(ports, view, [_of_job(job) for job in members], base=base)
     return {
         frozenset((ids[pair.a], ids[pair.b])): pair for pair in reversed(found.pairs) if pair.a in ids and pair.b in ids
     }
@@ -60,9 +60,11 @@ def clashing(ports: Ports, view: View, job: Job, others: Sequence[tuple[str, str
         return ()
 
 
-def _predict(ports: Ports, view: View, changes: Sequence[Open], only: frozenset[str] = frozenset()) -> Prediction:
-    base = Against(ref=view.base.ref, oid=view.base.oid)
-    return predict(ports.repo, Asked(base=base, changes=tuple(changes), facts=ports.facts, only=only))
+def _predict(
+    ports: Ports, view: View, changes: Sequence[Open], only: frozenset[str] = frozenset(), base: str = ""
+) -> Prediction:
+    on = Against(ref=view.base.ref, oid=base or view.base.oid)
+    return predict(ports.repo, Asked(base=on, changes=tuple(changes), facts=ports.facts, only=only))
 
 
 def _of_job(job: Job) -> Open:

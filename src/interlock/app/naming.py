@@ -20,12 +20,12 @@ def hints(ports: Ports, view: View, train: TrainState) -> dict[str, Any]:
     return {"alone": list(green_alone(ports, view, train, jobs)), "suspects": suspects(ports, view, jobs)}
 
 
-def suspects(ports: Ports, view: View, jobs: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Pairs that prediction says break together, as JSON; a fault of it is told and costs runs, never a landing."""
+def suspects(ports: Ports, view: View, jobs: tuple[str, ...], base: str = "") -> list[dict[str, Any]]:
+    """Pairs of these, on a base (none: the present one), that prediction says break together, as JSON; a fault of it is told and costs runs, never a landing."""
     if len(jobs) < 2:
         return []
     try:
-        found = predicted(ports, view, jobs)
+        found = predicted(ports, view, jobs, base)
         return [pair.as_json() | {"a": a, "b": b} for key, pair in found.items() for a, b in [_in_order(key, jobs)]]
     except Exception as fault:  # noqa: BLE001 -- whatever it is, the suite itself finds the pair
         ports.narrate(f"train: no pair is suspected, since prediction failed: {type(fault).__name__}: {fault}")

@@ -17,6 +17,8 @@ from interlock.ports.history import Store
 
 Step = Callable[[Ports, str, int], Any]
 TRAINS: Final = ("train:", "run:")
+LOOKS: Final = 20
+"""How often a run looks at a train that moves under it, before it counts as one that did nothing; each time somebody else did something."""
 
 _PASSED: Final[WeakKeyDictionary[Store, dict[str, float]]] = WeakKeyDictionary()
 """By the store of each supervisor in this process, which subjects met a passing fault, and when; a new process tries anew."""
@@ -25,23 +27,26 @@ _PASSED: Final[WeakKeyDictionary[Store, dict[str, float]]] = WeakKeyDictionary()
 def or_wait(step: Step) -> Step:
     """The step, with an InterlockError written down as what the job waits for; other faults are the engine's to tell.
 
-    A job or train that a person moved meanwhile is left as it is: the next look decides anew.  So is a train at a fault that passes by
-    itself, such as a remote that is away for a moment, and anything while the rules on the default branch cannot be read: nothing is
-    written down, and the next look or run tries again.
+    A job or train that a person moved meanwhile is left as it is: the next look decides anew, under another name.  A run keeps its
+    name while others move its train, and would not be started again: it looks again itself.  A train at a fault that passes by itself,
+    such as a remote that is away for a moment, is left as it is too, and so is anything while the rules on the default branch cannot
+    be read: nothing is written down, and the next look or run tries again.
     """
 
     @wraps(step)
     def run(ports: Ports, subject: str, number: int) -> Any:
-        try:
-            return step(ports, subject, number)
-        except (Stale, IllegalTransition):
-            return {"moved": True}
-        except InterlockError as fault:
-            if fault.passing and (subject.startswith(TRAINS) or isinstance(fault, BrokenRules)):
-                _passed(ports, subject, fault)
-            else:
-                _wait(ports, subject, fault)
-            return {"waits": fault.code}
+        for _ in range(LOOKS if subject.startswith("run:") else 1):
+            try:
+                return step(ports, subject, number)
+            except (Stale, IllegalTransition):
+                continue
+            except InterlockError as fault:
+                if fault.passing and (subject.startswith(TRAINS) or isinstance(fault, BrokenRules)):
+                    _passed(ports, subject, fault)
+                else:
+                    _wait(ports, subject, fault)
+                return {"waits": fault.code}
+        return {"moved": True}
 
     return run
 
