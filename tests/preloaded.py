@@ -59,7 +59,7 @@ def _ask(words: list[str], cwd: Path, env: Mapping[str, str], streams: tuple[int
         with theirs:
             order = json.dumps({"words": words, "cwd": str(cwd), "env": dict(env)}).encode()
             socket.send_fds(_server(os.getpid()), [order], [*streams, theirs.fileno()])
-        ours.settimeout(30)
+        ours.settimeout(120)
         pid = _number(ours)
         ours.settimeout(timeout)
         try:
