@@ -109,7 +109,8 @@ def test_the_merge_fails_when_it_is_run_and_neither_the_base_nor_a_side_does(
             assert not (which == "both" and case["breaks"])
             continue
         folder = meeting.write(revision, tmp_path / which)
-        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "GOFLAGS": "-mod=mod"}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # scripts of a pair call python by its name
+        env = {"PATH": path, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "GOFLAGS": "-mod=mod"}
         env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, check=False)
         assert (done.returncode != 0) == (which == "both" and case["breaks"]), (which, done.stdout, done.stderr)
