@@ -12,7 +12,27 @@ from interlock.core.merge.facts import Call, Signature
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-BUILTIN: Final = frozenset(
+BASIC: Final = frozenset(
+    [
+        "bool",
+        "byte",
+        "float32",
+        "float64",
+        "int",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "rune",
+        "string",
+        "uint",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uint8",
+    ]
+)
+BUILTIN: Final = BASIC | frozenset(
     [
         "append",
         "cap",
@@ -33,26 +53,10 @@ BUILTIN: Final = frozenset(
         "real",
         "recover",
         "any",
-        "bool",
-        "byte",
         "comparable",
         "complex128",
         "complex64",
         "error",
-        "float32",
-        "float64",
-        "int",
-        "int16",
-        "int32",
-        "int64",
-        "int8",
-        "rune",
-        "string",
-        "uint",
-        "uint16",
-        "uint32",
-        "uint64",
-        "uint8",
         "uintptr",
         "true",
         "false",
@@ -61,26 +65,6 @@ BUILTIN: Final = frozenset(
         "_",
         "init",
         "main",
-    ]
-)
-BASIC: Final = frozenset(
-    [
-        "bool",
-        "byte",
-        "float32",
-        "float64",
-        "int",
-        "int16",
-        "int32",
-        "int64",
-        "int8",
-        "rune",
-        "string",
-        "uint",
-        "uint16",
-        "uint32",
-        "uint64",
-        "uint8",
     ]
 )
 _VERSION: Final = re.compile(r"v\d+")
