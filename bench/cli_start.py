@@ -42,7 +42,9 @@ def main() -> None:
             "overlap": ([*interlock, "overlap", "main", "--base", "main", "--json"], 0.15),
             "card check": ([*interlock, "card", "check", "--here", "--json"], 0.15),
             "status": ([*interlock, "status", "--json"], 0.4),
+            "inbox": ([*interlock, "inbox", "--json"], 0.4),
             "caps show": ([*interlock, "caps", "show", "--json"], 0.4),
+            "audit": ([*interlock, "audit", "--json"], 0.4),
         }
         for name, (argv, goal) in commands.items():
             samples = [cpu(argv, world.repo, env) for _ in range(ROUNDS)]

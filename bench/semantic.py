@@ -153,10 +153,17 @@ def _judge(world: World, tally: Tally, merge: str, trees: tuple[str, str, str, s
     a, b = world.side("first", base, one), world.side("second", base, other)
     merged = world.git.tree(made)
     tally.alarmed += bool(candidates(a, b))
-    found = findings(a, b, Tree(lambda path: world.facts(path, merged.get(path))))
+    found = findings(a, b, _asking(world, merged))
     tally.seconds.append(time.perf_counter() - start)
     if found:
         tally.flagged.append((merge, found))
+
+
+def _asking(world: World, merged: dict[str, str]) -> Tree:
+    folders: dict[str, list[str]] = {}
+    for path in merged:
+        folders.setdefault(path.rpartition("/")[0], []).append(path)
+    return Tree(lambda path: world.facts(path, merged.get(path)), lambda folder: folders.get(folder, []))
 
 
 # Recall: breaks made in real code.

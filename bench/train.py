@@ -1,7 +1,8 @@
 """Five branches through the train in one slot and two, beside one test run and, where it installs, mergetrain, in one run.
 
 Both trains get the same five branches, the same one-second check and a bare remote, in memory where that can be
-had, since this disk may be slow at creating files; a red pair and a red single hidden in five are counted in runs.
+had, since this disk may be slow at creating files; a red pair and a red single hidden in five are counted in runs.  It takes less
+than a minute on a quiet machine, the peer's installation included.
 """
 
 from __future__ import annotations
@@ -22,23 +23,46 @@ from bench._measure import Report, median, seconds
 from interlock.testing.world import World
 
 ROUNDS = 3
+PACE = 0.5
+"""Seconds of a check where runs are counted and not compared with one check."""
 FILES = 200
 SLUGS = ("a", "b", "c", "d", "e")
 CHECK = """\
 #!/bin/sh
 echo run >> "{log}"
-sleep 1
+sleep "$(cat "{log}.seconds")"
 test ! -e b/red || test ! -e d/red || exit 1
 test ! -e a/alone || exit 1
 test ! -e c/alone || exit 1
 """
 
 
-def prepare(root: Path, agents: dict[str, str], check: str = "./check.sh", more: str = "") -> World:
-    """A repository of two hundred files whose check takes a second, with five cards dispatched, worked and held."""
+HOLD = """
+import sys
+from interlock.app.decide import hold
+from interlock.wiring import open_ports
+
+ports = open_ports()
+for slug in sys.argv[2:]:
+    hold(ports, slug, "bench", sys.argv[1] or None)
+"""
+
+
+def hold(world: World, reason: str) -> None:
+    """Keep all five out of the train, or let them in where there is no reason, by one process."""
+    words = [sys.executable, "-c", HOLD, reason, *SLUGS]
+    subprocess.run(words, cwd=world.repo, env=world.env, capture_output=True, check=True)
+
+
+def prepare(
+    root: Path, agents: dict[str, str], check: str = "./check.sh", more: str = "", *, pace: float = 1.0
+) -> World:
+    """A repository of two hundred files with five cards dispatched, worked and held; from then on its check takes ``pace`` seconds."""
     world = World.make(root, policy=f"train: {{checks: [./check.sh], sign_off: none{more}}}\n")
     (world.repo / "check.sh").write_text(CHECK.format(log=root / "runs"))
     (world.repo / "check.sh").chmod(0o755)
+    seconds_of = root / "runs.seconds"
+    seconds_of.write_text("0")
     for number in range(FILES):
         world.write(f"src/m{number % 20}/f{number}.py", f"VALUE = {number}\n")
     for slug in SLUGS:
@@ -46,15 +70,14 @@ def prepare(root: Path, agents: dict[str, str], check: str = "./check.sh", more:
         world.card(slug, command=command, checks=(check,))
     world.push()
     world.cli("dispatch", *SLUGS)
-    for slug in SLUGS:
-        world.cli("train", "hold", slug, "--reason", "bench")
+    hold(world, "bench")
     world.cli("run")
+    seconds_of.write_text(str(pace))
     return world
 
 
 def release(world: World) -> None:
-    for slug in SLUGS:
-        world.cli("train", "add", slug)
+    hold(world, "")
 
 
 def check_runs(world: World) -> int:
@@ -104,9 +127,9 @@ def independent(folder: Path, report: Report) -> None:
         spent.append(used)
         assert check_runs(world) == before + 1
         assert set(SLUGS) == {row["slug"] for row in world.ask("train", "show")["landed"]}
-        world = prepare(folder / f"cli{number}", {})
-        release(world)
-        whole.append(seconds(lambda world=world: world.cli("run")))  # type: ignore[misc]
+    world = prepare(folder / "cli", {})
+    release(world)
+    whole.append(seconds(lambda: world.cli("run")))
     report.times("one test run (floor)", floor)
     report.times("five branches, in process", ours, floor=floor)
     ratio = round(median(ours) / median(floor), 2)
@@ -118,23 +141,18 @@ def independent(folder: Path, report: Report) -> None:
 
 def slots(folder: Path, report: Report) -> None:
     """Five changes of which the first is red, one after another in one slot and side by side in two: the wall, and the runs."""
-    walls: dict[int, list[float]] = {1: [], 2: []}
-    runs: dict[int, list[int]] = {1: [], 2: []}
-    for number in range(ROUNDS):
-        for many, took in walls.items():
-            red = {"a": "mkdir -p a; echo x > a/alone"}
-            world = prepare(folder / f"slots{many}-{number}", red, "test -d src", f", slots: {many}")
-            release(world)
-            before = check_runs(world)
-            took.append(in_process(world)[0])
-            runs[many].append(check_runs(world) - before)
-            assert set(SLUGS) - {"a"} == {row["slug"] for row in world.ask("train", "show")["landed"]}
-    for many, took in walls.items():
-        report.times(f"five, one of them red, {many} slot{'s' if many > 1 else ''}", took)
-        report.figure(
-            f"check runs, {many} slot{'s' if many > 1 else ''}", median([float(each) for each in runs[many]]), "runs"
-        )
-    report.figure("two slots against one", round(median(walls[2]) / median(walls[1]), 2), "x of the wall")
+    walls: dict[int, float] = {}
+    for many in (1, 2):
+        red = {"a": "mkdir -p a; echo x > a/alone"}
+        world = prepare(folder / f"slots{many}", red, "test -d src", f", slots: {many}", pace=PACE)
+        release(world)
+        before = check_runs(world)
+        walls[many] = in_process(world)[0]
+        assert set(SLUGS) - {"a"} == {row["slug"] for row in world.ask("train", "show")["landed"]}
+        name = f"{many} slot{'s' if many > 1 else ''}"
+        report.times(f"five, one of them red, {name}", [walls[many]])
+        report.figure(f"check runs, {name}", check_runs(world) - before, "runs")
+    report.figure("two slots against one", round(walls[2] / walls[1], 2), "x of the wall")
 
 
 def guilty(folder: Path, report: Report) -> None:
@@ -144,7 +162,7 @@ def guilty(folder: Path, report: Report) -> None:
     }
     for number, (name, agents) in enumerate(cases.items()):
         check = "./check.sh" if len(agents) > 1 else "test -d src"
-        world = prepare(folder / f"red{number}", agents, check)
+        world = prepare(folder / f"red{number}", agents, check, pace=PACE)
         before = check_runs(world)
         release(world)
         took = seconds(lambda world=world: world.cli("run"))  # type: ignore[misc]
@@ -166,6 +184,7 @@ def mergetrain(folder: Path, report: Report) -> None:
         world = World.make(folder / f"peer{number}")
         (world.repo / "check.sh").write_text(CHECK.format(log=world.root / "runs"))
         (world.repo / "check.sh").chmod(0o755)
+        (world.root / "runs.seconds").write_text("1")
         for index in range(FILES):
             world.write(f"src/m{index % 20}/f{index}.py", f"VALUE = {index}\n")
         world.write(".mergetrain.yaml", "version: 2\nproject: {name: peer}\ngates: [{name: check, run: ./check.sh}]\n")

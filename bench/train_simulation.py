@@ -15,9 +15,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench._measure import Report, percentile, seconds
+from bench._simulated import Brain, Change, Setting, Simulated, arrivals, is_red, simulate, truth
 
 from interlock.core.merge.queue import Cancel, Land, Move, Out, Queue, Result, Set, Test
-from interlock.core.merge.simulate import Brain, Change, Setting, Simulated, arrivals, is_red, simulate, truth
 from interlock.core.merge.speculation import decide
 
 SEEDS = (1, 2, 3)

@@ -164,3 +164,15 @@ def test_every_variable_of_ours_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     used = {name for path in MODULES for name in re.findall(r"INTERLOCK_[A-Z_]+", path.read_text(encoding="utf-8"))}
     assert {name for name in used if f"`{name}`" not in page} == set()
+
+
+def test_a_plugin_of_some_tests_changes_nothing_for_the_others() -> None:
+    """What ``pytest_plugins`` names reaches every test of the session: an autouse fixture there would hold for all of them."""
+    named = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytest_plugins":
+                named |= set(ast.literal_eval(node.value))
+    files = {ROOT / f"{name.replace('.', '/')}.py" for name in named if name.startswith("tests.")}
+    assert len(files) >= 2, "the search sees the plugins"
+    assert [file.name for file in files if "autouse" in file.read_text(encoding="utf-8")] == []

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from interlock.core.contract.levels import LEVELS
 from interlock.core.problems import BrokenRules, InterlockError, Misuse, Refusal, Refused
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from interlock.core.agent.usage import Price
     from interlock.core.contract.card import Level
     from interlock.core.contract.policy import Policy
+    from interlock.ports.agents import Agents
     from interlock.ports.bundle import Engine
+    from interlock.ports.checking import Checks
     from interlock.ports.contract import ContractFiles
     from interlock.ports.history import Signer
     from interlock.ports.isolation import Room
     from interlock.ports.meeting import FactsReader
+    from interlock.ports.processes import Commands, Runs, Services
     from interlock.ports.repository import Reader, Repo
 
 POLICY_FILE = "interlock.yaml"
@@ -33,12 +37,34 @@ POLICY_FILE = "interlock.yaml"
 _INSTALL_SECONDS = 1800.0
 _INSTALL_LINES = 1000  # npm tells its error first, and then two hundred lines of usage
 
+_Port = TypeVar("_Port")
+
 
 class SystemClock:
     """The machine's clock, in seconds since the epoch."""
 
     def now(self) -> float:
         return time.time()
+
+
+class _Late:
+    """An adapter that is loaded when it is first asked for something: loading all costs more than most verbs do."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: object = None
+
+    def __getattr__(self, name: str) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+        return getattr(self._made, name)
+
+
+def _late(make: Callable[[], _Port]) -> _Port:
+    """What ``make`` gives, made when its first method or value is asked for."""
+    return cast("_Port", _Late(make))
 
 
 class _InMirror:
@@ -121,10 +147,7 @@ def store_url(repo: Repo) -> str:
 
 def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lambda _: None) -> Ports:
     """Everything a use case may touch, for the repository around a folder."""
-    from interlock.adapters.agents.known import KnownAgents
     from interlock.adapters.browsers.chromium import ChromiumBrowsers
-    from interlock.adapters.checks.runner import CheckRunner
-    from interlock.adapters.commands import HostCommands
     from interlock.adapters.databases.kinds import kinds
     from interlock.adapters.diagnostics import CheckerOutput
     from interlock.adapters.git.repo import GitRepo
@@ -132,45 +155,73 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     from interlock.adapters.prices import KnownPrices
     from interlock.adapters.records import JobRecords
     from interlock.adapters.secrets import ApprovedSecrets
-    from interlock.adapters.services import HostServices
     from interlock.adapters.signing import KeySigner
     from interlock.adapters.store import SqlStore
     from interlock.adapters.tests_syntax.reader import SyntaxReader
-    from interlock.host.attempts import HostRuns
-    from interlock.host.logins import locks_folder
     from interlock.host.sandbox.identity import default_user
     from interlock.host.state import keys_folder
 
     repo = GitRepo.open(path or Path.cwd())
     folder = repo.common_dir / "interlock"
     url = store_url(repo)
-    workspaces = _workspaces(repo)
+    workspaces: LevelWorkspaces = _late(partial(_workspaces, repo))
     signer = KeySigner(keys_folder(), listed=partial(_listed_keys, repo))
 
     return Ports(
         repo=repo,
-        files=contract_files(),
+        files=_late(contract_files),
         store=SqlStore.open(url, signer=signer, anchor=_InMirror(repo, narrate)),
         blocks=HostBlocks(store=url),
         workspaces=workspaces,
         databases=kinds(default_user()),
-        runs=HostRuns(),
-        agents=KnownAgents(locks_folder()),
+        runs=_late(_runs),
+        agents=_late(_agents),
         prices=KnownPrices(partial(_own_prices, repo)),
-        checks=CheckRunner(),
+        checks=_late(_checks),
         syntax=SyntaxReader(),
-        commands=HostCommands(),
-        services=HostServices(),
+        commands=_late(_commands),
+        services=_late(_services),
         browsers=ChromiumBrowsers(),
-        secrets=ApprovedSecrets(repository=(repo.top, workspaces.path_for("x", "x", "worktree").parent)),
+        secrets=_late(lambda: ApprovedSecrets(repository=(repo.top, workspaces.path_for("x", "x", "worktree").parent))),
         records=JobRecords(folder),
         signer=signer,
         clock=SystemClock(),
         narrate=narrate,
         new_id=lambda: secrets.token_hex(4),
-        facts=facts_reader(folder / "facts"),
+        facts=_late(partial(facts_reader, folder / "facts")),
         diagnosing=CheckerOutput(),
     )
+
+
+def _agents() -> Agents:
+    from interlock.adapters.agents.known import KnownAgents
+    from interlock.host.logins import locks_folder
+
+    return KnownAgents(locks_folder())
+
+
+def _checks() -> Checks:
+    from interlock.adapters.checks.runner import CheckRunner
+
+    return CheckRunner()
+
+
+def _commands() -> Commands:
+    from interlock.adapters.commands import HostCommands
+
+    return HostCommands()
+
+
+def _runs() -> Runs:
+    from interlock.host.attempts import HostRuns
+
+    return HostRuns()
+
+
+def _services() -> Services:
+    from interlock.adapters.services import HostServices
+
+    return HostServices()
 
 
 def _own_prices(repo: GitRepo) -> Mapping[str, Price]:
@@ -193,7 +244,6 @@ def _listed_keys(repo: GitRepo) -> tuple[str, ...]:
 
 def _workspaces(repo: GitRepo) -> LevelWorkspaces:
     """Trees at every level, which ask for the policy of a commit and have dependencies installed behind walls."""
-    from interlock.adapters.commands import HostCommands
     from interlock.adapters.git.levels import LevelWorkspaces
 
     @cache
@@ -204,7 +254,7 @@ def _workspaces(repo: GitRepo) -> LevelWorkspaces:
     def install(room: Room, command: str, log: Path) -> None:
         from interlock.host.text import last_lines, telling_lines
 
-        done = HostCommands().run(command, room, {}, log, seconds=_INSTALL_SECONDS)
+        done = _commands().run(command, room, {}, log, seconds=_INSTALL_SECONDS)
         if done.code != 0:
             told = telling_lines(last_lines(log, _INSTALL_LINES)).splitlines()
             last = "\n".join((*told, *(line for line in done.tail.splitlines()[-1:] if line not in told)))

@@ -19,14 +19,14 @@ def world(tmp_path: Path) -> World:
 
 def test_the_example_of_the_page_finds_what_it_says(world: World) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    (steps,) = re.findall(r"```\n(git init.*?)```", page, re.DOTALL)
+    (steps,) = re.findall(r"```sh\n(git init.*?)```", page, re.DOTALL)
     *commands, last = steps.strip().splitlines()
     assert last == "interlock conflicts --base main"
     script = world.root / "try.sh"
     script.write_text("set -e\n" + "\n".join(commands) + "\n", encoding="utf-8")
     world.git("-c", f"alias.run=!bash {script}", "run", at=world.root)
     done = world.cli("conflicts", "--base", "main", at=world.root / "try", code=1)
-    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    shown, *_ = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     for line in shown.splitlines():
         assert line in done.stdout, done.stdout
 

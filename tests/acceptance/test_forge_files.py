@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.core.test_branch_rules import CLOSED
 
 from interlock.testing.world import World
 
@@ -104,7 +105,14 @@ class Forge:
             self.world.git("clone", "-q", f"file://{self.world.remote}", str(self.checkout), at=self.root)
         output = self.root / "output"
         output.write_text("")
-        env = {**self.world.env, "GITHUB_OUTPUT": str(output), "TOKEN": "ghs_hidden", "DEFAULT": "main", "BRANCH": ""}
+        env = {
+            **self.world.env,
+            "GITHUB_OUTPUT": str(output),
+            "TOKEN": "ghs_hidden",
+            "DEFAULT": "main",
+            "BRANCH": "",
+            "GITHUB_SERVER_URL": "https://forge.invalid",
+        }
         env |= {"NUMBER": "", "GROUP": "", "EXPECTED": "", **event}
         env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         fetched = self._script("Fetch the change's head as data", env)
@@ -224,6 +232,11 @@ def test_policy_branch_and_policy_checks_end_with_1_until_all_is_closed(tmp_path
     bare.write_text(json.dumps({"message": "Branch not protected"}))
     done = world.cli("policy", "branch", str(bare), code=None)
     assert (done.returncode, "Nothing protects" in done.stdout) == (1, True)
+    closed = tmp_path / "closed.json"
+    closed.write_text(json.dumps(CLOSED))
+    told = world.cli("policy", "branch", str(closed)).stdout
+    assert "only what passed its gates" in told
+    assert "whoever may push a branch can forge it" in told, "what no setting of the branch closes is said all the same"
     runs = tmp_path / "runs.json"
     runs.write_text(
         json.dumps(

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from tests.integration.watching import wait_until
 
 from interlock.testing.world import World
 
@@ -146,21 +147,19 @@ def test_a_default_branch_that_moves_each_time_ends_the_train_with_its_rule(worl
 
 def test_stopping_during_the_checks_is_heard(world):
     import subprocess
-    import time
 
-    begun = world.root / "begun"
-    world.card("a", command=WRITE, checks=(f"touch {begun}; sleep 1",))
+    begun, go = world.root / "begun", world.root / "go"
+    world.card("a", command=WRITE, checks=(f"touch {begun}; until test -e {go}; do sleep 0.1; done",))
     world.push()
     world.cli("dispatch", "a")
     words = [sys.executable, "-m", "interlock", "run"]
     running = subprocess.Popen(
         words, cwd=world.repo, env=world.env, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    end = time.monotonic() + 20
-    while not begun.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until(begun.exists, 60)
     world.cli("stop", "a", "--reason", "wrong way")
-    assert 0 == running.wait(30)
+    go.touch()
+    assert 0 == running.wait(60)
     assert ("waiting", "cancelled") == state(world, "a")[:2]
     world.cli("resume", "a")
     world.cli("run")

@@ -54,7 +54,8 @@ def test_a_permission_is_given_while_the_agent_runs_and_nothing_is_given_by_itse
     shown = world.ask("show", "a")
     assert (shown["state"], shown["attempt"]) == ("landed", 1)
     answers = Path(shown["record"]) / "attempts" / "1" / "answers"
-    assert json.loads(next(answers.glob("*.json")).read_text())["by"] == "eve"
+    (answer,) = answers.glob("*.json")
+    assert json.loads(answer.read_text())["by"] == "eve"
 
 
 STOPS = (

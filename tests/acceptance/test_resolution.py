@@ -125,6 +125,7 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
             + "\necho 'DONE = True' >> shop/shipping.py",
             "without the work of tax",
         ),
+        (mended() + "\nrm tests/test_shipping.py", "It drops tests/test_shipping.py"),
         (
             mended() + "\nprintf 'def test_tax():\\n    assert 1 + 1 == 2\\n' > tests/test_tax.py",
             "tests of tax",
@@ -149,6 +150,7 @@ def test_a_resolution_that_quotes_both_and_proves_both_lands(tmp_path: Path) -> 
         "false-quote",
         "outside",
         "proves-itself",
+        "own-test-gone",
         "others-test",
         "quotes-a-key",
     ],

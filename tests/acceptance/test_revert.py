@@ -11,7 +11,7 @@ import pytest
 
 from interlock.testing.world import World
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 CHECK = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 TESTED = """\
@@ -70,6 +70,8 @@ def test_it_asks_for_the_test_that_was_missing_and_never_overwrites(world: World
 def test_said_twice_it_is_one_revert_and_landed_it_cannot_be_said_again(world: World) -> None:
     first = world.ask("revert", "one", "--why", "x")
     assert world.ask("revert", "one", "--why", "x")["job"] == first["job"]
+    assert "the reason that it was begun with" in world.cli("revert", "one", "--why", "Other words.").stdout
+    assert "Other words." not in json.dumps(world.ask("show", "revert-one"))
     world.cli("run")
     again = world.cli("revert", "one", "--why", "x", code=1)
     assert "not-landed" in again.stderr + again.stdout

@@ -47,6 +47,7 @@ def test_each_rule_has_answers_and_each_answer_is_a_command(rule: str) -> None:
         *((rule, {"checks": [{"run": "make test"}]}) for rule in ("tests-failed", "no-tests", "flaky", "resolution")),
         *((rule, {}) for rule in ("outside", "unknown-card", "not-ready", "class", "depends-on")),
         ("head-moved", {"branch": "agent/a"}),
+        ("branch-replaced", {"branch": "agent/a"}),
     ],
 )
 def test_what_a_changed_card_settles_can_be_judged_again(rule: str, detail: dict[str, object]) -> None:

@@ -303,12 +303,13 @@ def test_a_history_that_was_cut_off_shows_also_where_its_checkpoint_was_cut_off_
         return [(each.state, each.rule, each.where) for each in audit_bundle(signer, file).findings]
 
     gone = [("missing", "evidence-unsigned", "checkpoint")]
-    assert ask(events=[], evidence=[], landings=[], keys=[]) == gone
+    assert ask(events=[], evidence=[], landings=[], keys=[], seals=[]) == gone
     events = whole["events"]
     end = next(place for place, each in enumerate(events) if each["kind"] == "train.landed")
     kept = {each["data"]["evidence"] for each in events[:end] if each["kind"] == "evidence.added"}
     rows = [row for row in whole["evidence"] if row["number"] in kept]
-    assert ask(events=events[:end], evidence=rows, landings=[]) == gone
+    seals = [each for each in whole["seals"] if each["seq"] < events[end]["seq"]]
+    assert ask(events=events[:end], evidence=rows, landings=[], seals=seals) == gone
     nothing: tuple[object, ...] = ("", 0, [], {}, False)
     for each in nothing:
         assert ask(checkpoint=each) == gone

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, select, text, update
+from sqlalchemy import Connection, delete, func, insert, select, text, update
 from tests.app import test_audit as untouched
 from tests.integration.store import tamper
 
@@ -162,6 +162,135 @@ def test_a_database_that_took_the_place_of_another_is_told(ports: Ports) -> None
     found = audit(ports)
     assert any(which in note for note in found.notes)
     assert not found.holds, "The default branch tells of what landed."
+
+
+# ---------------------------------------------------------------- what a run of a check is said to have done
+def run_said(at: Connection, change: Callable[[dict[str, Any]], None]) -> None:
+    doc = json.loads(json.dumps(tamper.row(at, 1)["doc"]))
+    change(doc["verdicts"][0]["run"])
+    tamper.put(at, 1, doc=doc)
+
+
+SAID: dict[str, Callable[[dict[str, Any]], None]] = {
+    "argv": lambda run: run.update(argv=["true"]),
+    "exit code": lambda run: run.update(exit_code=7),
+    "counts": lambda run: run.update(report={"cases": {"t::a": "passed", "t::b": "passed"}}),
+    "time": lambda run: run.update(started=run["started"] - 3600),
+    "surroundings": lambda run: run.update(environment="0" * 64),
+    "digest of the log": lambda run: run.update(log_digest="0" * 64),
+    "taken over": lambda run: run.update(cached=not run["cached"]),
+}
+
+
+@pytest.mark.parametrize("part", SAID)
+def test_what_a_run_is_said_to_have_done_is_what_was_signed(ports: Ports, part: str) -> None:
+    with tamper.loose(store_url(ports.repo)) as connection:
+        run_said(connection, SAID[part])
+    assert ("wrong", "evidence-edited", "evidence 1") in {
+        (each.state, each.rule, each.where) for each in audit(ports).findings
+    }
+
+
+def attempt_dropped(at: Connection, ports: Ports) -> None:
+    """An attempt never was: its events are gone, what follows is numbered and digested anew."""
+    job = ports.store.find("c")
+    assert job is not None
+    gone = [event.seq for event in ports.store.events(job.id) if event.attempt == 1]
+    rows = [dict(each) for each in at.execute(select(tables.event).order_by(tables.event.c.seq)).mappings()]
+    at.execute(delete(tables.event).where(tables.event.c.seq >= gone[0]))
+    left = [each for each in rows if each["seq"] > gone[0] and each["seq"] not in gone]
+    for seq, each in enumerate(left, gone[0]):
+        at.execute(insert(tables.event).values({**each, "seq": seq}))
+    tamper.digest_anew(at, gone[0])
+
+
+def events_swapped(at: Connection, ports: Ports) -> None:
+    """Two events in the other order, all digests anew."""
+    one, other = tamper.event(at, 5), tamper.event(at, 6)
+    tamper.put_event(at, 5, step="aside", subject="aside")
+    for seq, each in ((6, one), (5, other)):
+        tamper.put_event(at, seq, **{name: value for name, value in each.items() if name not in ("seq", "digest")})
+    tamper.digest_anew(at, 5)
+
+
+def landing_of_both(at: Connection, ports: Ports) -> None:
+    """A change is said to have landed that did not, as the commit of one that did."""
+    row = at.execute(select(tables.landing).limit(1)).mappings().one()
+    job = ports.store.find("c")
+    assert job is not None
+    at.execute(insert(tables.landing).values({**row, "job": job.id, "slug": "c"}))
+
+
+def evidence_of_a_neighbour(at: Connection, ports: Ports) -> None:
+    """Evidence of one job in the place of that of another."""
+    jobs = [ports.store.find(slug) for slug in ("a", "b")]
+    one, other = (ports.store.filed(job.id)[0].number for job in jobs if job is not None)
+    row = tamper.row(at, one)
+    tamper.put(at, other, **{name: row[name] for name in ("commit", "tree", "doc", "envelope", "at")})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [attempt_dropped, events_swapped, landing_of_both, evidence_of_a_neighbour],
+    ids=lambda each: each.__name__,
+)
+def test_what_was_put_together_anew_is_named(ports: Ports, change: Change) -> None:
+    with tamper.loose(store_url(ports.repo)) as connection:
+        change(connection, ports)
+    assert "wrong" in {each.state for each in audit(ports).findings}
+
+
+def test_two_logs_that_changed_places_and_a_report_that_was_cut_are_named(ports: Ports) -> None:
+    (one,), (other,) = untouched.logs(ports, "a"), untouched.logs(ports, "b")
+    other.write_bytes(b"more\n")
+    aside = one.rename(one.with_suffix(".aside"))
+    other.rename(one)
+    aside.rename(other)
+    assert ("wrong", "evidence-edited") in untouched.told(ports)
+    other.write_bytes(b"")
+    one.write_bytes(b"")
+    assert untouched.told(ports) == []
+    job = ports.store.find("b")
+    assert job is not None
+    ((_, row),) = ports.store.evidence(job.id)
+    (name,) = row.verdicts[0].run.reports
+    report = ports.records.job(job.id) / name
+    report.write_bytes(report.read_bytes()[:-1])
+    assert untouched.told(ports, "b") == [("wrong", "evidence-edited")]
+
+
+def test_a_database_of_yesterday_does_not_fit_what_the_mirror_keeps(ports: Ports) -> None:
+    """The whole file is put back to what it was, signatures and all."""
+    with tamper.loose(store_url(ports.repo)) as connection:
+        last = connection.execute(select(func.max(tables.event.c.seq))).scalar_one()
+        for table in ("change", "slot", "landing", "job", "train"):
+            connection.execute(delete(tables.metadata.tables[table]))
+        connection.execute(delete(tables.evidence).where(tables.evidence.c.id > 1))
+        connection.execute(delete(tables.event).where(tables.event.c.seq > 9))
+        connection.execute(delete(tables.seal).where(tables.seal.c.seq > 9))
+    found = audit(ports).findings
+    assert any(f"had {last}" in each.what or "its end was cut off" in each.what for each in found)
+
+
+def test_database_and_mirror_of_yesterday_are_told_by_what_landed_since(ports: Ports, world: World) -> None:
+    """Both are put back, with the ref's log: what landed since stands on the default branch, and nothing else is left to tell."""
+    mirror = world.repo / ".git/interlock/mirror.git"
+    ref = f"refs/interlock/checkpoints/{ports.store.history()}"
+    world.git("update-ref", "-d", ref, at=mirror)
+    with tamper.loose(store_url(ports.repo)) as connection:
+        for table in ("change", "slot", "landing", "job", "train", "evidence"):
+            connection.execute(delete(tables.metadata.tables[table]))
+        connection.execute(delete(tables.event).where(tables.event.c.seq > 2))
+        connection.execute(delete(tables.seal).where(tables.seal.c.seq > 2))
+    assert any("on the default branch landed job" in each.what for each in audit(ports).findings)
+
+
+def test_a_key_that_nobody_listed_is_told_with_the_day_and_the_machine(ports: Ports) -> None:
+    notes = audit(ports).notes
+    told = next(note for note in notes if "trusted since it was first seen" in note)
+    assert ports.signer.key_id[:12] in told
+    assert ports.signer.runner in told
+    assert "list it under evidence.keys" in told
 
 
 # ---------------------------------------------------------------- one file

@@ -124,7 +124,7 @@ def test_clean_goes_on_with_a_broken_policy_and_releases_what_it_was_made_by(wor
     world.push()
     town().dispatch("a")
     decide.abandon(town().ports, "a", "ana", "not now")
-    file = next((world.repo / ".git/interlock/jobs").glob("*/data/**/*.sqlite3"))
+    (file,) = (world.repo / ".git/interlock/jobs").glob("*/data/**/*.sqlite3")
     world.git("pull", "-q", "--rebase", "origin", "HEAD")
     world.write("interlock.yaml", "train: [\n")
     world.push("broken")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from interlock.app import decide, permit, raising
+from interlock.app import decide, permission, raising
 from interlock.app.base import last_view
 from interlock.app.ceilings import limits_of
 from interlock.app.morning import morning
@@ -215,14 +215,14 @@ def test_a_live_agent_gets_its_permission_and_goes_on_where_it_is(cards):
     assert [each["label"] for each in item["options"]] == ["Reject", "refuse it", "Allow once"]
     assert item["options"][0]["command"] == "interlock decide a --request=p1 --permit=no"
     with pytest.raises(Misuse, match="does not offer"):
-        permit.permit(town.ports, "a", "always", "ana")
+        permission.permit(town.ports, "a", "always", "ana")
     with pytest.raises(Misuse, match="does not wait for p9"):
-        permit.permit(town.ports, "a", "once", "ana", request="p9")
-    permit.permit(town.ports, "a", permit.DENY, "ana")
+        permission.permit(town.ports, "a", "once", "ana", request="p9")
+    permission.permit(town.ports, "a", permission.DENY, "ana")
     answer = json.loads((folder / "answers" / "p1.json").read_text())
     assert (answer["choice"], answer["by"]) == ("no", "ana")
     with pytest.raises(Misuse, match="already"):
-        permit.permit(town.ports, "a", "Allow once", "ben")
+        permission.permit(town.ports, "a", "Allow once", "ben")
     assert town.job("a").state is State.RUNNING
 
 

@@ -35,6 +35,11 @@ CARD = Card(
 JOB = admit(admitted("retry"))
 
 
+def test_a_tree_of_layers_is_told_how_a_folder_is_moved() -> None:
+    assert "not with `git mv`" in prompt_for(CARD, JOB, 1, layered=True)
+    assert "git mv" not in prompt_for(CARD, JOB, 1)
+
+
 def test_the_card_is_in_every_prompt_and_the_loop_in_that_of_the_work() -> None:
     for phase in PHASES:
         text = prompt_for(CARD, replace(JOB, hypotheses=("Decided by ana: three times.",)), 4, phase=phase)

@@ -98,7 +98,7 @@ def test_what_is_withheld_keeps_its_shape_and_only_plain_names():
     assert Redaction(texts=("abc",)).value({"abc": ["xabcx"]}) == {"[redacted]": ["x[redacted]x"]}
 
 
-@pytest.mark.parametrize("word", ["options", "question", "tail", "redacted", "n"])
+@pytest.mark.parametrize("word", ["options", "question", "tail", "redacted", "note"])
 def test_a_secret_that_is_a_plain_word_keeps_no_person_from_being_asked(begun, monkeypatch, word):
     """Its word is left out of what was said, and the shape of the record is not touched."""
     monkeypatch.setenv("TOKEN_SOURCE", word)
@@ -109,7 +109,7 @@ def test_a_secret_that_is_a_plain_word_keeps_no_person_from_being_asked(begun, m
     assert waiting.rule == "agent-stopped"
     assert {"tail", "exit_code", "question", "options", "denied"} <= waiting.detail.keys()
     assert waiting.detail["options"] == ["a", "b"]
-    assert "it says [redacted]" in waiting.what or word == "n"
+    assert "it says [redacted]" in waiting.what
     assert "[[" not in waiting.what
     assert "[redacted]]" not in waiting.what
 

@@ -17,8 +17,8 @@ import pytest
 from tests.integration.services.serving import free_base, server
 from tests.integration.watching import seen, wait_until
 
-from interlock.app.beside import ended
 from interlock.app.down import down
+from interlock.app.running_services import ended
 from interlock.app.up import up
 from interlock.core.problems import Misuse, Refused
 from interlock.host import sockets

@@ -85,6 +85,43 @@ DISARMED = (
         "    assert calc.add(1, 2) == 3\n    assert calc.add(2, 2) == 4\n",
         ADD,
     ),
+    _test("is-to-fail", "    with pytest.raises(AssertionError):\n        assert add(2, 2) == 4"),
+    _test("again-until-it-passes", f"@pytest.mark.flaky(reruns=5)\n{ADD}", ADD),
+    Shape(
+        name="never-awaited",
+        rule="tests-weakened",
+        breaks=True,
+        replace={"tests/unit/test_case.py": ("    def test_sums", "    async def test_sums")},
+    ),
+    Shape(
+        name="own-assert-equal",
+        rule="tests-weakened",
+        breaks=True,
+        replace={
+            "tests/unit/test_case.py": (
+                "TestCase):\n",
+                "TestCase):\n    def assertEqual(self, first, second, msg=None):\n        pass\n\n",
+            )
+        },
+    ),
+    Shape(
+        name="patched-when-loaded",
+        rule="judge-changed",
+        breaks=True,
+        write={"tests/unit/__init__.py": "import calc\n\ncalc.add = lambda a, b: a + b\n"},
+    ),
+    Shape(
+        name="equal-to-any",
+        rule="judge-changed",
+        replace={"calc/__init__.py": ("return a + b", "from unittest.mock import ANY\n    return ANY")},
+    ),
+    Shape(
+        name="plugin-by-a-test",
+        rule="judge-changed",
+        breaks=True,
+        write={"calc/plug.py": "def pytest_collection_modifyitems(items):\n    items.pop(0)\n"},
+        replace={UNIT: ("import sys\n", "import sys\n\npytest_plugins = ['calc.plug']\n")},
+    ),
     Shape(
         name="rows-emptied",
         rule="tests-weakened",
@@ -158,6 +195,15 @@ ALIKE = (
         replace={
             "calc/__init__.py": ("return text.lower()", "return text.strip().lower()"),
             UNIT: ('assert slug("X") == "x"', 'assert slug(" X") == "x"'),
+        },
+    ),
+    Shape(
+        name="own-assert-that-asks",
+        replace={
+            "tests/unit/test_case.py": (
+                "TestCase):\n",
+                "TestCase):\n    def assertEqual(self, first, second, msg=None):\n        super().assertEqual(first, second, msg or 'no')\n\n",
+            )
         },
     ),
     Shape(name="near-enough", replace={UNIT: ("assert div(a, b) == c", "assert div(a, b) == pytest.approx(c)")}),

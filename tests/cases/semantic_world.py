@@ -152,5 +152,8 @@ class Meeting:
 
     def found(self, name: str) -> tuple[Pair, ...]:
         whole = self.tree(self.merged(name))
-        tree = Tree(lambda path: self.facts(path, whole.get(path)))
+        tree = Tree(
+            lambda path: self.facts(path, whole.get(path)),
+            lambda folder: [path for path in whole if path.rpartition("/")[0] == folder],
+        )
         return findings(self.side(name, "a"), self.side(name, "b"), tree)

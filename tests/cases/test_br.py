@@ -12,6 +12,7 @@ from interlock.adapters.git.repo import GitRepo
 from interlock.core.problems import Misuse, Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def nothing_made(team: World, refs: str) -> None:

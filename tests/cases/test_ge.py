@@ -18,6 +18,7 @@ from interlock.core.problems import Refused
 from interlock.host import procfs
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def program(path: Path, text: str) -> Path:
@@ -51,8 +52,8 @@ def test_ge_03_signing_that_does_not_answer_says_so_and_leaves_no_signer(team: W
     with pytest.raises(SigningTimeout, match="Signing did not answer") as caught:
         commit_work(signed(team, made, sign=True))
     assert caught.value.code == "signing"
-    assert time.monotonic() - start < 10
-    deadline = time.monotonic() + 5
+    assert time.monotonic() - start < 60, "not the 600 s of the signer"
+    deadline = time.monotonic() + 30
     while (facts := procfs.stat(int(pid.read_text()))) and facts[1] not in "ZX":
         assert time.monotonic() < deadline, "the signer lives on"
         time.sleep(0.02)
@@ -190,13 +191,11 @@ def test_ge_05_a_lock_that_a_live_process_holds_is_waited_for_then_named(team: W
         start = time.monotonic()
         with pytest.raises(Refused) as caught:
             call(team, made)
-        assert 0.3 <= time.monotonic() - start < 5
+        assert 0.3 <= time.monotonic() - start < 30, "not the 60 s of its holder"
         refusal = caught.value.refusal
         assert refusal.rule == "locked"
         assert str(lock) in refusal.what
         assert any(held.startswith(f"{holder.pid} ") for held in refusal.holders)
-        with pytest.raises(Refused):
-            index_lock.remove_stale(lock.with_name("index"))
         holder.kill()
     assert lock.exists()
     assert git(made.path, "rev-parse", "HEAD") == made.base
@@ -209,16 +208,16 @@ def test_ge_05_a_lock_that_goes_away_in_time_is_no_fault(team: World) -> None:
         assert not call(team, made, wait=10).empty
 
 
-def test_ge_05_a_stale_lock_is_reported_with_its_age_and_removed_on_request(team: World) -> None:
+def test_ge_05_a_stale_lock_is_reported_with_its_age_and_how_to_remove_it(team: World) -> None:
     _, made, lock = locked(team)
     lock.write_bytes(b"")
     os.utime(lock, (time.time() - 3600, time.time() - 3600))
-    with pytest.raises(Refused, match=r"36\d\d s old, and no process has it open"):
+    with pytest.raises(Refused, match=r"36\d\d s old, and no process has it open") as caught:
         call(team, made)
-    assert lock.exists(), "nobody asked for it to be removed"
-    assert index_lock.remove_stale(lock.with_name("index"))
+    assert caught.value.refusal.would_change == f"Look at the task, then remove it: rm {lock}"
+    assert lock.exists(), "nobody removed it"
+    lock.unlink()
     assert not call(team, made).empty
-    assert not index_lock.remove_stale(lock.with_name("index"))
 
 
 def test_ge_05_a_lock_that_our_own_killed_process_left_is_taken_over(team: World) -> None:

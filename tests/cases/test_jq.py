@@ -138,7 +138,7 @@ def test_jq_02_a_lock_ends_with_its_holder(store_url: str) -> None:
     child.communicate()
     began = time.monotonic()
     assert store.admit(build.request("b", "migration")).slot == 1
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30, "it waits for nobody's leftovers"
     store.close()
 
 

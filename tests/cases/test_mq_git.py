@@ -12,6 +12,7 @@ from interlock.core.problems import Refused
 from interlock.ports.repository import Merged, TextConflict
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 

@@ -17,6 +17,7 @@ from interlock.core.gate.changes import SUBMODULE, SYMLINK
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 CARD = """\
 slug: {slug}

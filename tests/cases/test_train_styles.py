@@ -11,6 +11,7 @@ from tests.integration.git.build import git, world
 from interlock.ports.repository import Merged
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 @pytest.mark.parametrize("style", ["squash", "rebase"])

@@ -206,7 +206,7 @@ def test_vg_03_an_exit_without_an_end_is_no_success(tree: Path, declared: bool) 
 
 def test_vg_03_a_limit_leaves_no_success_even_with_a_passing_report(tree: Path) -> None:
     command = f"echo '{PASSING}' > out.xml; sleep 600"
-    check = Check(run=command, report=Report(junit="out.xml"), timeout=0.4)
+    check = Check(run=command, report=Report(junit="out.xml"), timeout=1.5)
     ran = CheckRunner().run(check, room(tree), ENV, tree.parent / "log" / "check.log")
     assert ran.report is not None
     assert judge_check(check, ran, None).rule == "check-timeout"

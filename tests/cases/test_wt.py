@@ -17,6 +17,7 @@ from interlock.host import procfs
 from interlock.ports.isolation import Place
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 REF = "refs/interlock/trash/t/job1-7"
 
@@ -381,6 +382,26 @@ def test_wt_09_what_cannot_be_read_counts_as_occupied(team: World, monkeypatch: 
     trees.snapshot(made, REF)
     with pytest.raises(Refused, match="A process lives"):
         trees.remove(made, REF)
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_wt_09_a_process_that_is_shut_only_until_its_program_begins_is_looked_at_again(
+    team: World, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    """As the child of a program that shuts others out is, from its fork to its exec; one that stays shut counts."""
+    made = place(team)
+    read, shut = Path.readlink, [looks]
+    with subprocess.Popen(["sleep", "60"], cwd=team.root) as other:
+
+        def readlink(path: Path) -> Path:
+            if str(path) == f"/proc/{other.pid}/cwd" and shut[0]:
+                shut[0] -= 1
+                raise PermissionError(13, "Permission denied", str(path))
+            return read(path)
+
+        monkeypatch.setattr(Path, "readlink", readlink)
+        assert team.trees().occupants(made) == (() if looks == 1 else (f"{other.pid} sleep",))
+        other.kill()
 
 
 # ---------------------------------------------------------------- WT-10

@@ -9,11 +9,15 @@ import pytest
 from interlock.core.gate.branch_rules import (
     REQUIRED,
     are_rules,
+    forgeable,
     gaps,
     is_ruleset,
     left_out,
     protection_of,
     skippable,
+)
+from interlock.core.gate.branch_rules import (
+    WORKFLOW as WORKFLOW_FILE,
 )
 
 CLOSED: dict[str, Any] = {
@@ -143,6 +147,24 @@ def test_who_may_bypass_a_ruleset_is_named_and_its_silence_too() -> None:
 def test_a_ruleset_that_is_not_in_force_on_the_branch_closes_nothing(parts: dict[str, Any], why: str) -> None:
     assert "Nothing protects the branch" in told(None, [], [ruleset(**parts)])
     assert why in left_out(ruleset(**parts), [])
+
+
+def test_a_check_that_any_workflow_can_report_is_said_unless_its_file_is_required_or_kept() -> None:
+    assert "on any branch" in forgeable(protection_of(CLOSED, []))
+    assert forgeable(protection_of(changed(required_status_checks=None), [])) == "", "it is a gap already"
+    file = {"path": WORKFLOW_FILE, "repository_id": 1, "ref": "refs/heads/main"}
+    by_file = {"type": "workflows", "parameters": {"workflows": [file]}}
+    assert told(changed(required_status_checks=None), [by_file]) == ""
+    assert forgeable(protection_of(CLOSED, [by_file])) == ""
+    other = {"type": "workflows", "parameters": {"workflows": [file | {"path": ".github/workflows/ci.yml"}]}}
+    assert "on any branch" in forgeable(protection_of(CLOSED, [other]))
+    kept = {"type": "file_path_restriction", "parameters": {"restricted_file_paths": [".github/workflows/**"]}}
+    push = ruleset(id=9, target="push", rules=[kept], conditions=None)
+    assert forgeable(protection_of(CLOSED, [], [push])) == ""
+    assert "on any branch" in forgeable(protection_of(CLOSED, [], [push | {"enforcement": "evaluate"}]))
+    assert "RepositoryRole 5" in told(
+        CLOSED, [], [push | {"bypass_actors": [{"actor_type": "RepositoryRole", "actor_id": 5}]}]
+    )
 
 
 def test_an_answer_is_known_by_its_parts() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interlock.adapters.files import ContractFilesReader
-from interlock.adapters.files.later import LATER
+from interlock.adapters.files.not_built import LATER
 from interlock.core.agent.usage import Price
 from interlock.core.contract.agents import Login, Models, Route, Rules
 from interlock.core.contract.around import (

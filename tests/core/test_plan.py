@@ -179,9 +179,8 @@ class World:
         )
         assert len(jobs) == 1 or "j-s3" not in jobs, "A solo change is by itself."
         rest = [member.job for member in train.members if member.job not in jobs]
-        if self.owners[jobs[0]] and rest:
+        if self.owners[jobs[0]] and rest:  # and it is sealed in the same look, before others may join
             self.write(f"train:{train.number}", "train.left", jobs=rest)
-            return
         data: dict[str, Any] = {
             "base": run.base,
             "candidate": run.commit,

@@ -13,6 +13,7 @@ from interlock.core.merge.resolving import (
     Settled,
     faults,
     judge_proof,
+    lost_tests,
     others_tests,
     read_resolution,
 )
@@ -117,3 +118,10 @@ def test_the_other_sides_tests_are_not_the_resolutions_to_change() -> None:
     assert others_tests("tax", ["shop/a.py", "tests/test_both.py"], ["tests/test_tax.py"]) == ()
     (told,) = others_tests("tax", ["tests/test_tax.py"], ["tests/test_tax.py"])
     assert "tests/test_tax.py" in told
+
+
+def test_a_change_keeps_the_tests_that_it_brought_wherever_they_move() -> None:
+    brought = ("tests/test_a.py", "tests/test_b.py")
+    assert lost_tests("round", brought, ("tests/test_a.py", "tests/unit/test_b.py", "shop/a.py")) == ()
+    (told,) = lost_tests("round", brought, ("tests/test_a.py", "shop/b.py"))
+    assert told.startswith("It drops tests/test_b.py, which round had brought")

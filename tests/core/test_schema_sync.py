@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from interlock.adapters.files import agents, around, cards, classes, loop, policy, routes, shared
-from interlock.adapters.files.later import LATER
+from interlock.adapters.files import agents, cards, classes, loop, policy, routes, shared, surroundings
+from interlock.adapters.files.not_built import LATER
 from interlock.core.job.evidence import CheckRun, Evidence, TestReport, Verdict
 from interlock.core.job.kinds import KINDS
 from interlock.core.job.lifecycle import TRANSITIONS
@@ -59,7 +59,7 @@ def test_the_schemas_name_the_keys_that_the_readers_take() -> None:
     made = json.loads((ROOT / "schema" / "policy.json").read_text("utf-8"))
     assert set(made["properties"]) == policy._POLICY.keys() - set(LATER)
     assert set(made["$defs"]["TaskClass"]["properties"]) == set(classes.CLASS)
-    assert set(made["$defs"]["Database"]["properties"]) == set(around._DATABASE)
+    assert set(made["$defs"]["Database"]["properties"]) == set(surroundings._DATABASE)
     assert set(made["$defs"]["Models"]["properties"]) == set(agents._MODEL)
     assert set(made["$defs"]["Price"]["properties"]) == set(agents._PRICE)
     assert set(made["$defs"]["Login"]["properties"]) == set(agents._LOGIN)

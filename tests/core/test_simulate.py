@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from bench._simulated import Change, Setting, Track, arrivals, digest, is_red, simulate, truth
 
 from interlock.core.merge.queue import Land, Move, Out, Queue, Test
-from interlock.core.merge.simulate import Change, Setting, Track, arrivals, digest, is_red, simulate, truth
 from interlock.core.merge.speculation import decide
 
 PAIR = (Change(job="a", at=0.0), Change(job="b", at=1.0, red_with=(frozenset({"a"}),)), Change(job="c", at=2.0))

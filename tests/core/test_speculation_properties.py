@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass, field, replace
 
 import pytest
+from bench._simulated import Change, Setting, Track
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.core.merge.queue import Cancel, Land, Out, Queue, RedBase, Test
-from interlock.core.merge.simulate import Change, Setting, Track
 from interlock.core.merge.speculation import decide, in_line
 
 FOREVER = 2000

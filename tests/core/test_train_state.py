@@ -9,6 +9,7 @@ from tests.core.lives import event
 
 from interlock.core.job.events import Event
 from interlock.core.merge.train import Member, TrainState, fold_train
+from interlock.core.plan import run_id
 
 OWNERS = {"a": "@ana", "b": "@ben", "c": "@ana", "d": None}
 
@@ -203,3 +204,30 @@ def test_a_train_goes_on_counting_flakes_where_the_one_before_it_stopped() -> No
     assert fold_train([of("opened", **shape)]).seen == (60, 3)
     assert fold_train([of("opened", **shape | {"earlier": [1200, 30]})]).seen == (600, 15)
     assert train(opened("a")).seen == (0, 0)
+
+
+# ---------------------------------------------------------------- a run's name stands for one run
+BEGUN = of("runs", members=["j-a", "j-b"], base="b1")
+AWAY = (of("left", jobs=["j-b"]), of("joined", members=opened("b").data["members"]))
+IN_VAIN = of("cancelled", members=["j-a", "j-b"], base="b1", why="one of its changes left")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (BEGUN, ran("a", "b", green=False), *AWAY),
+        (BEGUN, AWAY[0], ran("a", "b", green=False), AWAY[1]),
+        (BEGUN, ran("a", "b", green=False), of("rebuild", base="b2"), of("rebuild", base="b1")),
+        (BEGUN, of("rebuild", base="b2"), ran("a", "b", green=False), of("rebuild", base="b1")),
+        (AWAY[0], IN_VAIN, AWAY[1]),
+        (IN_VAIN, *AWAY),
+    ],
+    ids=["ran-then-away", "away-then-ran", "base-back", "base-back-late", "vain-while-away", "vain-then-away"],
+)
+def test_a_run_after_its_member_came_back_or_its_base_has_another_name(between: tuple[Event, ...]) -> None:
+    """An engine carries a name out once, so a second run under the first one's name would never be made."""
+    before, after = train(opened("a", "b")), train(opened("a", "b"), *between)
+    assert [member.slug for member in after.members] == ["a", "b"]
+    assert (before.base, before.phase) == (after.base, after.phase)
+    assert run_id(before, ("j-a", "j-b")) != run_id(after, ("j-a", "j-b"))
+    assert after.last_of(("j-a", "j-b")) is None, "Nothing that it said is believed."

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.adapters.files import ContractFilesReader, around, cards, classes, policy, shared
+from interlock.adapters.files import ContractFilesReader, cards, classes, policy, shared, surroundings
 from interlock.adapters.files.scalars import meaning, quoted
 from interlock.adapters.files.units import count, seconds
 from interlock.core.contract.around import ApprovalRule, Database, Dependency, Ready, SandboxRules, Secret, Service
@@ -141,13 +141,13 @@ def test_every_key_of_a_card_is_read() -> None:
         (shared.BUDGET, Budget, {"attempt": None}),
         (classes.CLASS, TaskClass, {}),
         (policy._TRAIN, Train, {}),
-        (around._DATABASE, Database, {}),
-        (around._SERVICE, Service, {}),
-        (around._READY, Ready, {}),
-        (around._DEPENDENCY, Dependency, {}),
-        (around._SANDBOX, SandboxRules, {}),
-        (around._SECRET, Secret, {}),
-        (around._APPROVAL, ApprovalRule, {}),
+        (surroundings._DATABASE, Database, {}),
+        (surroundings._SERVICE, Service, {}),
+        (surroundings._READY, Ready, {}),
+        (surroundings._DEPENDENCY, Dependency, {}),
+        (surroundings._SANDBOX, SandboxRules, {}),
+        (surroundings._SECRET, Secret, {}),
+        (surroundings._APPROVAL, ApprovalRule, {}),
     ],
 )
 def test_every_field_has_a_key_and_every_key_a_field(

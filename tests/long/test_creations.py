@@ -10,6 +10,7 @@ from tests.integration.git.test_creations import create_many, sound
 from tests.needs import FULL
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 @pytest.mark.long

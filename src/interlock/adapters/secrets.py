@@ -15,6 +15,8 @@ from interlock.host import commands
 
 _MOST: Final = 64 * 1024
 _SECONDS: Final = 30.0
+LEAST: Final = 4
+"""Characters of the shortest secret: leaving out a shorter one wherever it stands would make every record unreadable."""
 
 
 class ApprovedSecrets:
@@ -43,6 +45,11 @@ class ApprovedSecrets:
             raise _refused(secret, "is not named", "Give it one source in interlock.yaml: variable, file or command.")
         if "\0" in value:
             raise _refused(secret, "gives a NUL byte, which no variable can hold", "Store the secret as text.")
+        if len(value) < LEAST:
+            why = f"gives fewer than {LEAST} characters, which would have to be left out of every word of the record"
+            raise _refused(
+                secret, why, "Use a longer secret; what is none belongs into the environment of the card or the check."
+            )
         return value
 
     def check(self, secret: Secret) -> None:

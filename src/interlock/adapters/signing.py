@@ -101,7 +101,7 @@ class KeySigner:
         listed = self.listed()
         said = f"interlock.yaml lists {len(listed)} that may sign." if listed else _ANY_KEY
         if not self.file.exists():
-            return f"None yet: it is made with the first evidence, as {self.file}. {said}"
+            return f"None yet: it is made with the first event, as {self.file}. {said}"
         self.check()
         return f"Evidence is signed with key {self.key_id[:12]} of {self.file}. {said}"
 

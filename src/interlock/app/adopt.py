@@ -6,6 +6,7 @@ from typing import Final
 
 from interlock.app.backwards import bring_branch
 from interlock.app.base import fresh_view
+from interlock.app.branches import taken_over
 from interlock.app.isolate import place_of
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Misuse
@@ -27,10 +28,11 @@ def take_over(ports: Ports, job: Job) -> list[str]:
     That of a revert is brought there where it is not yet.  Raises Misuse when the branch is not on the remote.
     """
     name = job.adopt or ""
+    head = taken_over(ports, job)
     if job.reverts:  # the command may have been killed between admission and the push
         bring_branch(ports, fresh_view(ports), job)
-    head = ports.repo.agent_branches().get(name)
-    if head is None:
+    head = head or ports.repo.agent_branches().get(name, "")
+    if not head:
         raise Misuse(
             f"There is no branch {name} on the remote that is not merged.", hint="git push it, then run again."
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from interlock.app.base import View, fresh_view
 from interlock.app.redacting import Redaction
 from interlock.core.contract.suggest import nearest
+from interlock.core.counting import some
 from interlock.core.gate.approvals import names_of, paths_needing, rules_of
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
@@ -43,11 +44,10 @@ def check_approved(ports: Ports, view: View, job: Job) -> None:
 def _refusal(job: Job, waiting: Sequence[tuple[str, str]]) -> Refusal:
     names = list(dict.fromkeys(name for name, _ in waiting))
     paths = list(dict.fromkeys(path for _, path in waiting))
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     decide = ", then ".join(f"interlock decide {job.slug} --approve {name}" for name in names)
     return Refusal(
         rule="approval",
-        what=f"{job.slug} changes {', '.join(paths[:_SHOWN])}{more}, which needs the approval {' and '.join(names)}.",
+        what=f"{job.slug} changes {some(paths, _SHOWN)}, which needs the approval {' and '.join(names)}.",
         why="What such paths do reaches beyond the repository, and a person decides about that.",
         would_change=f"Look at the change, then {decide}; or abandon the job.",
         holders=tuple(names),

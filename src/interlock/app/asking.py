@@ -188,8 +188,9 @@ def _stop(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option, ...]
     if rule == "depends-on":
         resumed = Option(label="go on, once it has landed again", command=f"interlock resume {slug}")
         return (resumed, _again(slug))
-    if rule == "head-moved" and "branch" in detail:
-        judged = (_again(slug, "the commits are off the branch"),)
+    if rule in ("head-moved", "branch-replaced") and "branch" in detail:
+        when = "the commits are off the branch" if rule == "head-moved" else "the branch stands where it stood"
+        judged = (_again(slug, when),)
     return (*((_resolve(slug),) if rule in MET_ANOTHER else ()), _retry(slug), *judged)
 
 

@@ -16,6 +16,7 @@ from interlock.app.isolate import place_of
 from interlock.app.outcome import facts_of, record
 from interlock.app.redacting import redaction
 from interlock.app.starting import launch_of, started_by, starting
+from interlock.app.undoing import trailers
 from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import from_json as usage_from
@@ -152,19 +153,18 @@ def _commit(ports: Ports, job: Job, number: int) -> Work:
     """The whole tree as one commit on the job's base: what lands is exactly what was judged (ADR 0004)."""
     card = from_json(job.card)
     agent = _agent_of(ports, job, number, card)
-    trailers = {
-        "Interlock-Job": job.id,
-        "Interlock-Card": f"{job.slug}@{job.card_oid[:12]}",
-        "Interlock-Attempt": str(number),
-        "Interlock-Class": job.class_name,
-    }
+    lines = [
+        f"Interlock-Job: {job.id}",
+        f"Interlock-Card: {job.slug}@{job.card_oid[:12]}",
+        f"Interlock-Attempt: {number}",
+        f"Interlock-Class: {job.class_name}",
+    ]
     body = ""
     if job.reverts:
-        trailers["Interlock-Reverts"] = f"{job.reverts['slug']}@{job.reverts['commit'][:12]}"
-        if "restores" in job.reverts:
-            trailers["Interlock-Restores"] = f"{job.reverts['restores']}@{job.reverts['commit'][:12]}"
+        of = ports.store.job(job.reverts["job"])
+        lines += trailers(ports, of, job.reverts["commit"])
         body = f"This reverts commit {job.reverts['commit']}.\n\n"
-    message = f"{card.subject}\n\n{body}" + "".join(f"{name}: {value}\n" for name, value in trailers.items())
+    message = f"{card.subject}\n\n{body}" + "".join(f"{line}\n" for line in lines)
     return ports.repo.commit_work(
         place_of(job),
         parent=job.base,

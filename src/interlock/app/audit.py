@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from interlock.app.audit_files import KeptFiles
+from interlock.app.audit_keys import plain_name
 from interlock.app.base import POLICY_FILE
 from interlock.app.clones import jobs_elsewhere
 from interlock.core.job.audit import (
@@ -19,11 +20,14 @@ from interlock.core.job.audit import (
     look_at_jobs,
     look_at_landings,
     look_at_rows,
+    look_at_seals,
     read_checkpoint,
 )
 from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.seals import Seal
+from interlock.core.job.statement import rfc3339
 from interlock.core.problems import InterlockError, Misuse
 from interlock.ports.bundle import Ports
 from interlock.ports.history import LandingRow, Signer
@@ -66,14 +70,9 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     """
     job = _job(ports, name)
     rows, landings = ports.store.filed(), ports.store.landings()
-    history = ports.store.history()
-    text, earlier = ports.repo.checkpoint(history), ports.repo.earlier_checkpoints(history)
     listed, unread = _listed(ports)
-    walk, found, notes = look_at_history(
-        ports.signer, _links(ports), rows, landings, text, trusted=trusted, listed=listed, earlier=earlier
-    )
+    walk, found, notes = _history(ports, rows, landings, trusted=trusted, listed=listed)
     found += unread
-    notes += _others(ports, history)
     subjects = {row.subject for row in rows}
     said = {number: each for subject in subjects for number, each in ports.store.evidence(subject)}
     keys = trusted or tuple(walk.keys.values())
@@ -117,6 +116,30 @@ def audit(ports: Ports, name: str | None = None, *, trusted: Sequence[str] = ())
     )
 
 
+def _history(
+    ports: Ports,
+    rows: Sequence[Filed],
+    landings: Sequence[LandingRow],
+    *,
+    trusted: Sequence[str],
+    listed: Collection[str],
+) -> tuple[Walk, list[AuditFinding], list[str]]:
+    """The history of the store, with what the mirror keeps of it."""
+    which = ports.store.history()
+    walk, found, notes = look_at_history(
+        ports.signer,
+        _links(ports),
+        rows,
+        landings,
+        ports.repo.checkpoint(which),
+        seals=ports.store.seals(),
+        trusted=trusted,
+        listed=listed,
+        earlier=ports.repo.earlier_checkpoints(which),
+    )
+    return walk, found, notes + _others(ports, which)
+
+
 def look_at_history(
     signer: Signer,
     links: Iterable[Linked],
@@ -124,6 +147,7 @@ def look_at_history(
     landings: Sequence[LandingRow],
     text: str | None,
     *,
+    seals: Sequence[Seal],
     trusted: Sequence[str],
     listed: Collection[str] = (),
     earlier: Sequence[str] = (),
@@ -143,9 +167,10 @@ def look_at_history(
     kept = read_checkpoint(text, _opener(signer, keys, listed)) if text else None
     before = [read_checkpoint(each, _opener(signer, keys, ())) for each in earlier]
     known = [each for each in (kept, *before) if isinstance(each, Checkpoint)]
-    walk.asked = frozenset(each.seq for each in known)
+    walk.asked = frozenset((*(each.seq for each in known), *(each.seq for each in seals)))
     walk.over(links)
     found, notes = list(walk.findings), []
+    found += look_at_seals(walk, seals, _opener(signer, keys, listed), known)
     by_number = {row.number: row for row in rows}
     found += look_at_landings(walk, map(_landed, landings), by_number)
     last = max(by_number, default=0)
@@ -159,8 +184,20 @@ def look_at_history(
     if others := [key[:12] for key in walk.keys if listed and key not in listed]:
         notes.append(f"The history names keys that interlock.yaml does not list: {', '.join(others)}.")
     if not trusted and not listed and walk.keys:
-        notes.append("The keys are those that the history names itself; --keys FILE says which ones you trust.")
+        notes += _first_seen(walk)
     return walk, found, notes
+
+
+def _first_seen(walk: Walk) -> list[str]:
+    """Notes on keys that nobody listed: since when each is believed, on whose word, and what would change it."""
+    notes = []
+    for key, (runner, at) in walk.seen.items():
+        of = f" as that of {plain_name(runner)}" if runner else ""
+        notes.append(
+            f"Key {key[:12]} is trusted since it was first seen, {rfc3339(at) or 'at no time'}{of}: list it under evidence.keys."
+        )
+    notes.append("The keys are those that the history names itself; --keys FILE says which ones you trust.")
+    return notes
 
 
 def unsigned_note(old: Collection[int]) -> list[str]:

@@ -52,7 +52,9 @@ def known_keys(ports: Ports) -> tuple[KnownKey, ...]:
     return tuple(
         KnownKey(
             id=key,
-            runner=_plain(str(told[key].data.get("runner", "")) if key in told else ports.signer.runner * (key == own)),
+            runner=plain_name(
+                str(told[key].data.get("runner", "")) if key in told else ports.signer.runner * (key == own)
+            ),
             since=told[key].at if key in told else None,
             rows=rows[key],
             listed=key in listed,
@@ -68,6 +70,6 @@ def policy_lines(keys: tuple[KnownKey, ...]) -> list[str]:
     return ["evidence:", "  keys:", *(f"    - {key.id}  # {key.runner or 'unknown'}" for key in keys)]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name that can stand in a comment: who can write to the history chose it."""
     return _ODD.sub("-", name)[:_NAME_MOST]

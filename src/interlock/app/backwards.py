@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlock.app.base import View, fresh_view
 from interlock.app.blame import never_run
 from interlock.app.cardjson import from_json
+from interlock.app.undoing import trailers
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
 from interlock.ports.bundle import Ports
@@ -13,10 +14,8 @@ from interlock.ports.repository import Author, Inverse, Landing, TextConflict
 
 def inverse_of(ports: Ports, view: View, of: Job, actor: str, why: str) -> Inverse:
     """The commit that undoes a landed change.  Raises Refused: not-landed, text-conflict, empty-diff."""
-    message = (
-        f'Revert "{from_json(of.card).subject}"\n\n{why}\n\nThis reverts commit {{commit}}.\n\n'
-        f"Interlock-Reverts: {of.slug}@{(of.landed_commit or '')[:12]}\n"
-    )
+    told = "\n".join(trailers(ports, of, of.landed_commit or ""))
+    message = f'Revert "{from_json(of.card).subject}"\n\n{why}\n\nThis reverts commit {{commit}}.\n\n{told}\n'
     author = Author(name=actor, email=f"{actor.strip('@') or 'owner'}@interlock.invalid")
     found = ports.repo.inverse(view.base.oid, of.id, message=message, author=author)
     if found is None:

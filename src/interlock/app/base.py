@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from interlock.core.counting import count
 from interlock.core.problems import BrokenRules, Problem, Refusal, Refused
 
 if TYPE_CHECKING:  # verbs that must start at once import this
@@ -136,7 +137,7 @@ def not_ready(slug: str, problems: tuple[Problem, ...]) -> Refused:
     return Refused(
         Refusal(
             rule="not-ready",
-            what=f"The card {slug} is not ready: {len(problems)} problem{'s' if len(problems) != 1 else ''}.",
+            what=f"The card {slug} is not ready: {count(len(problems), 'problem')}.",
             why="A vague card makes an agent guess; it is refused before anything is taken.",
             would_change="Mend each problem on the default branch, then dispatch again.",
             number=len(problems),

@@ -12,6 +12,7 @@ from interlock.app.audit import Audit, look_at_history, unsigned_note
 from interlock.core.job.audit import AuditFinding, before_signing, look_at_rows
 from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import Event
+from interlock.core.job.seals import Seal
 from interlock.core.problems import Misuse, in_words
 from interlock.ports.bundle import Ports
 from interlock.ports.history import LandingRow, Signer
@@ -66,6 +67,7 @@ _FIELDS: Final[dict[str, dict[str, Callable[[object], bool]]]] = {
         "doc": _mapping,
         "envelope": _text_or_none,
     },
+    "seal": {"first": _whole, "seq": _whole, "envelope": _text},
     "landing": {
         "job": _text,
         "slug": _text,
@@ -87,6 +89,7 @@ def export(ports: Ports, file: Path) -> dict[str, Any]:
     shape = {
         "format": FORMAT,
         "events": [asdict(link.event) | {"digest": link.digest} for link in links],
+        "seals": [asdict(each) for each in ports.store.seals()],
         "evidence": [asdict(row) for row in rows],
         "landings": [asdict(row) for row in ports.store.landings()],
         "keys": keys,
@@ -112,6 +115,7 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
         if shape["format"] != FORMAT:
             raise Misuse(f"{file} is of the format {shape['format']!r}.", hint=f"This version reads {FORMAT}.")
         parts = {name: list(map(dict, shape[name])) for name in ("events", "evidence", "landings")}
+        parts["seals"] = list(map(dict, shape.get("seals", ())))  # a file of an earlier version has none
         text = shape["checkpoint"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as fault:
         raise Misuse(
@@ -121,7 +125,8 @@ def audit_bundle(signer: Signer, file: Path, *, trusted: Sequence[str] = ()) -> 
     links = [_link(each) for each in _readable("event", parts["events"], odd)]
     rows = [Filed(**each) for each in _readable("evidence", parts["evidence"], odd)]
     landings = [LandingRow(**each) for each in _readable("landing", parts["landings"], odd)]
-    walk, found, notes = look_at_history(signer, links, rows, landings, text, trusted=trusted)
+    seals = [Seal(**each) for each in _readable("seal", parts["seals"], odd)]
+    walk, found, notes = look_at_history(signer, links, rows, landings, text, seals=seals, trusted=trusted)
     keys = trusted or tuple(walk.keys.values())
     old = before_signing(walk, rows)
     found += look_at_rows(

@@ -13,6 +13,7 @@ from interlock.app.members import members
 from interlock.app.naming import hints
 from interlock.app.stopping import OfNoUse, Usefulness
 from interlock.app.together import check_together, train_level
+from interlock.app.undoing import trailers
 from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent
@@ -25,11 +26,11 @@ from interlock.ports.bundle import Ports
 from interlock.ports.repository import Merged, TextConflict
 
 
-def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
+def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> bool:
     """Merge these members on the train's base and run the full suite on that tree; what came out is an event of the train.
 
     A set that was red is run again on the very same commit.  Tells a clash as an event, too, and a run that was ended since it was of
-    no use any more.
+    no use any more: False for that one, since who left, the next look finds.
     """
     tried = train.tried(jobs) + 1
     begun = {"members": list(jobs), "base": train.base}
@@ -45,15 +46,21 @@ def try_set(ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
         clashing = jobs[: heads.index(merged.head) + 1]
         data = {"members": list(clashing), "tried": list(jobs), "paths": list(merged.paths), "base": train.base}
         _write(ports, train, f"clash:{train.base[:12]}:{_name(clashing)}", "train.clash", data)
-        return
+        return True
     try:
         data = _run(ports, view, train, merged, jobs)
     except OfNoUse as why:
-        ended = {"members": list(jobs), "base": train.base, "why": str(why)}
         ports.narrate(f"train {train.number}: the run of {_slugs(train, jobs)} is cancelled, since {why}.")
-        _write(ports, train, f"cancelled:{train.base[:12]}:{_name(jobs)}:{tried}", "train.cancelled", ended)
-        return
+        cancel(ports, train, train.base, jobs, tried, str(why))
+        return False
     _write(ports, train, f"ran:{train.base[:12]}:{_name(jobs)}:{tried}", "train.ran", data)
+    return True
+
+
+def cancel(ports: Ports, train: TrainState, base: str, jobs: Set, number: int, why: str) -> None:
+    """Put on the record that the ``number``-th run of a set on a base says nothing, and never will."""
+    data = {"members": list(jobs), "base": base, "why": why}
+    _write(ports, train, f"cancelled:{base[:12]}:{_name(jobs)}:{number}", "train.cancelled", data)
 
 
 def _run(ports: Ports, view: View, train: TrainState, merged: Merged, jobs: Set) -> dict[str, Any]:
@@ -197,9 +204,8 @@ def _together(some: Sequence[_Told]) -> str:
 def _trailers(ports: Ports, job: Job, head: str) -> tuple[str, ...]:
     rows = ports.store.evidence(job.id, commit=head)
     proof = [f"Interlock-Evidence: {job.slug} {rows[-1][0]}"] if rows else []
-    back = {"Reverts": "slug", "Restores": "restores"}
-    told = job.reverts or {}
-    reverts = [f"Interlock-{word}: {told[key]}@{told['commit'][:12]}" for word, key in back.items() if key in told]
+    told = job.reverts
+    reverts = trailers(ports, ports.store.job(told["job"]), told["commit"]) if told else ()
     return (f"Interlock-Job: {job.id}", f"Interlock-Card: {job.slug}@{job.card_oid[:12]}", *reverts, *proof)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from interlock.core.job.lifecycle import Job
-from interlock.core.plan import Action
 from interlock.core.problems import InterlockError
 from interlock.ports.bundle import Ports
+
+if TYPE_CHECKING:  # the whole brain, which an audit and a status do without
+    from interlock.core.plan import Action
 
 _WRITTEN_FIRST: Final = "environment.json"
 

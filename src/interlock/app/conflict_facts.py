@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from interlock.core.counting import some
 from interlock.core.gate.changes import Change
 from interlock.core.merge.conflicts import Pair, Skipped
 from interlock.core.merge.facts import FileFacts
@@ -45,6 +46,7 @@ class Facts:
     reader: FactsReader
     held: dict[tuple[str, str], FileFacts] = field(default_factory=dict)
     at_base: dict[str, str | None] = field(default_factory=dict)
+    folders: dict[str, list[str]] = field(default_factory=dict)
 
     def fetch(self, wanted: Iterable[tuple[str, str]]) -> None:
         """Read (path, blob) pairs, all that are missing by one process."""
@@ -77,6 +79,13 @@ class Facts:
             self.fetch_base([path])
         oid = self.at_base[path]
         return self.get(path, oid) if oid else None
+
+    def within(self, folder: str) -> Collection[str]:
+        """The paths of the base right within a folder."""
+        if not self.folders:
+            for path in self.pot.paths():
+                self.folders.setdefault(path.rpartition("/")[0], []).append(path)
+        return self.folders.get(folder, ())
 
 
 def facts_tier(pot: Melting, reader: FactsReader, looked: Looked) -> tuple[list[Pair], list[Skipped]]:
@@ -122,7 +131,7 @@ def text_only(looked: Looked, covered: Collection[Named]) -> list[Skipped]:
     kinds = [
         kind for kind, _ in Counter(_kind_of(path) for name in names for path in looked.unread[name]).most_common()
     ]
-    shown = ", ".join(kinds[:_UNREAD]) + (f" and {len(kinds) - _UNREAD} more" if len(kinds) > _UNREAD else "")
+    shown = some(kinds, _UNREAD)
     count = "1 pair was" if len(bare) == 1 else f"{len(bare)} pairs were"
     return [
         Skipped(tier="facts", why=f"Nothing reads {shown}: {count} looked at as text only.", pairs=bare, limit=True)
@@ -184,7 +193,7 @@ def _confirm(facts: Facts, looked: Looked, alarms: Mapping[Named, Sequence[Alarm
     _prefetch(facts, {pair: (tree, alarms[pair]) for pair, tree in whole.items()})
     found: list[Pair] = []
     for pair, tree in whole.items():
-        asked = Tree(_reading(facts, tree))
+        asked = Tree(_reading(facts, tree), _naming(facts, tree))
         told: dict[tuple[str, str, str], Pair] = {}
         for alarm in alarms[pair]:
             key = (alarm.rule, alarm.symbol, alarm.user.path)
@@ -220,6 +229,17 @@ def _reading(facts: Facts, tree: MergedTree) -> Read:
         return facts.get(path, change.new_oid) if change.new_oid and change.new_mode in REGULAR else None
 
     return read
+
+
+def _naming(facts: Facts, tree: MergedTree) -> Callable[[str], Collection[str]]:
+    """The paths right within a folder of a merged tree."""
+
+    def within(folder: str) -> Collection[str]:
+        here = [change for change in tree.changes if change.path.rpartition("/")[0] == folder]
+        gone = {change.path for change in here if not change.new_oid}
+        return {*facts.within(folder), *(change.path for change in here)} - gone
+
+    return within
 
 
 def _faults(sides: Iterable[SideFacts]) -> list[Skipped]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.app.conflict_facts import facts_tier, text_only, unread_code
 from interlock.core.contract.overlap import Claim, overlap_table
+from interlock.core.counting import count, some
 from interlock.core.merge.conflicts import Pair, Prediction, Skipped, Spot, Tier
 from interlock.core.merge.landing_order import landing_order, stands_before
 from interlock.core.merge.melted import Clash, Matrix
@@ -280,8 +281,7 @@ def _unread(asked: Asked, heads: Mapping[str, str], matrix: Matrix) -> list[Skip
     ]
     unfit = [name for head in matrix.with_base for name in names[head]]
     if unfit and len(heads) > 1:
-        shown = ", ".join(unfit[:5]) + (f" and {len(unfit) - 5} more" if len(unfit) > 5 else "")
-        why = f"{shown}: not merged with the others, since it does not merge with {asked.base.ref}."
+        why = f"{some(unfit, 5)}: not merged with the others, since it does not merge with {asked.base.ref}."
         skipped.append(Skipped(tier="text", why=why))
     return skipped
 
@@ -324,7 +324,5 @@ def _files(heads: Mapping[str, str], matrix: Matrix) -> dict[str, tuple[str, ...
     return {path: tuple(names) for path, names in sorted(found.items()) if len(names) > 1}
 
 
-def _notes(asked: Asked, count: int, matrix: Matrix) -> tuple[str, ...]:
-    return (
-        f"{count} change{'s' if count != 1 else ''} on {asked.base.ref}, {matrix.asked} pair{'s' if matrix.asked != 1 else ''}.",
-    )
+def _notes(asked: Asked, changes: int, matrix: Matrix) -> tuple[str, ...]:
+    return (f"{count(changes, 'change')} on {asked.base.ref}, {count(matrix.asked, 'pair')}.",)

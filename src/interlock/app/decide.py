@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from interlock.app import phases, worth
+from interlock.app import phases, retry_cost
 from interlock.app.approvals import give
 from interlock.app.asking import NEEDS_AN_ANSWER, WAIVABLE, options_of
 from interlock.app.base import fresh_view, last_view
@@ -24,6 +24,7 @@ from interlock.app.verify import take_over_card
 from interlock.core.agent.gateway import reached_from
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
+from interlock.core.counting import count
 from interlock.core.gate.accepted import BY_NAME, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
@@ -135,7 +136,7 @@ def _again(
     if job.waiting and job.waiting.rule == "agent-stopped" and phase is None and not judged:
         data["resume"] = True  # the agent that asked goes on in its own session, where its client can
     if judged:
-        found = worth.expected(ports, job, card) if even_so else worth.refuse_waste(ports, job, card)
+        found = retry_cost.expected(ports, job, card) if even_so else retry_cost.refuse_waste(ports, job, card)
         data["expected"] = found.as_json() | ({"even_so": found.fault()} if even_so else {})
     if job.waiting and job.waiting.rule in MET:
         data |= onto_default_branch(ports, job)
@@ -162,7 +163,7 @@ def _refuse_more_attempts(ports: Ports, job: Job, card: Card) -> None:
     raise Refused(
         Refusal(
             rule="attempts",
-            what=f"{job.slug} has used its {allowed} attempt{'s' if allowed != 1 else ''}.",
+            what=f"{job.slug} has used its {count(allowed, 'attempt')}.",
             why="Attempts are bounded by the card's budget.",
             would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
             number=allowed,

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock import __version__
-from interlock.core.gate.branch_rules import REQUIRED
+from interlock.core.gate.branch_rules import REQUIRED, WORKFLOW
 
-WORKFLOW: Final = ".github/workflows/interlock-scope.yml"
-
-# Pinned by commit: a tag can be moved.
-_CHECKOUT: Final = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
-_PYTHON: Final = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0"
+# Pinned by commit: a tag can be moved.  Both run on Node 24, since the forge's runners have Node 20 no more.
+_CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+_PYTHON: Final = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0"
 
 _TEXT: Final = """\
 # Judges every change against its task's card, by this file as it stands on the default branch: a change cannot
@@ -50,7 +48,8 @@ jobs:
         with:
           python-version: "3.12"
       - name: Install Interlock
-        run: python -m pip install --disable-pip-version-check @INSTALL@
+        # -I: no folder of the checkout, logging/ say, stands for a module of Python's own.
+        run: python -I -m pip install --disable-pip-version-check @INSTALL@
       - name: Fetch the change's head as data
         id: head
         env:
@@ -63,15 +62,16 @@ jobs:
           set -euo pipefail
           basic="$(printf 'x-access-token:%s' "$TOKEN" | base64 -w0)"
           echo "::add-mask::$basic"
-          # In the environment of the one command: on no command line, and in no configuration file.
-          export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.extraheader GIT_CONFIG_VALUE_0="AUTHORIZATION: basic $basic"
+          # In the environment of the one command, for this server alone: on no command line, in no configuration file.
+          export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="http.$GITHUB_SERVER_URL/.extraheader"
+          export GIT_CONFIG_VALUE_0="AUTHORIZATION: basic $basic"
           if [[ -z "$NUMBER" ]]; then
             # A merge group: its branch ends in pr-NUMBER-COMMIT.
             [[ "$GROUP" =~ /pr-([0-9]+)-[0-9a-f]{40,64}$ ]] || { echo "cannot tell whose group this is: $GROUP"; exit 1; }
             NUMBER="${BASH_REMATCH[1]}"
           fi
           [[ "$NUMBER" =~ ^[0-9]+$ ]] || { echo "not a number: $NUMBER"; exit 1; }
-          git fetch --no-tags origin "+refs/pull/$NUMBER/head:refs/interlock/change"
+          git fetch --no-tags --no-recurse-submodules origin "+refs/pull/$NUMBER/head:refs/interlock/change"
           head="$(git rev-parse --verify 'refs/interlock/change^{commit}')"
           if [[ -n "$EXPECTED" && "$head" != "$EXPECTED" ]]; then
             echo "the head moved to $head while this was about $EXPECTED; its own run judges it"
@@ -105,6 +105,7 @@ def to_require(owners: Sequence[str], branch: str) -> tuple[str, ...]:
     return (
         f"On the forge, protect {branch}:",
         f"  require the check {REQUIRED}, reported by GitHub Actions",
+        f"  where your plan has it, require the workflow {WORKFLOW} itself by a ruleset: no other one can report in its name",
         "  require a review of code owners"
         + (f" ({' '.join(owners)})" if owners else ", once CODEOWNERS names them: interlock init --owner @NAME"),
         "  dismiss approvals when new commits are pushed, forbid force pushes and deletion",

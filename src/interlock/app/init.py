@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from interlock.app.forge_files import WORKFLOW, to_require, workflow
+from interlock.app.forge_files import to_require, workflow
 from interlock.core.contract.policy import Policy
+from interlock.core.gate.branch_rules import WORKFLOW
 from interlock.core.gate.codeowners import PLACES, entries, is_owner, missing
 from interlock.core.problems import Misuse
 from interlock.ports.contract import ContractFiles

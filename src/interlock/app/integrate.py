@@ -6,21 +6,21 @@ from typing import Any
 
 from interlock.app import blame, needing
 from interlock.app.base import View, fresh_view, last_view
-from interlock.app.candidate import green_run, try_set
+from interlock.app.candidate import cancel, green_run, try_set
 from interlock.app.landing import LANDING, has_landed, land_candidate
 from interlock.app.leaving import dissolve, leave, record, without_departed
 from interlock.app.members import (
+    as_judged,
     depends_on,
     doubtful,
     elsewhere,
-    member_of,
     members,
     put_out,
     queue_snapshot,
     tell_unknown_classes,
 )
 from interlock.core.job.events import NewEvent
-from interlock.core.merge.queue import Land, Out, RedBase, Test
+from interlock.core.merge.queue import Land, Out, RedBase, Set, Test
 from interlock.core.merge.speculation import decide
 from interlock.core.merge.standing import due, present, queue_of, stranded, under_way
 from interlock.core.merge.train import Member, TrainState
@@ -43,7 +43,7 @@ def open_train(ports: Ports, number: int) -> dict[str, Any]:
     view = last_view(ports)
     tell_unknown_classes(ports, view)
     order = opening(queue_snapshot(ports, view))
-    some = [member_of(view, job) for job in order]
+    some = as_judged(ports, view, order)
     last = ports.store.train(number - 1) if number > 1 else None
     data = {
         "base": view.base.oid,
@@ -74,26 +74,41 @@ def prove_train(ports: Ports, number: int) -> dict[str, Any]:
 
 
 def run_train(ports: Ports, subject: str) -> dict[str, Any]:
-    """Make one run of a train, unless nobody needs it any more; subject is core.plan's, of a train-run."""
+    """Make one run of a train, unless nobody needs it any more; subject is core.plan's, of a train-run.
+
+    One that finds nothing to do says so on the record: the member that left may come back, and a run is started once under its name.
+    """
+    number, base, jobs = run_of(subject)
+    found = _still_due(ports, subject)
+    if found is None:
+        train = ports.store.train(number)
+        if train is not None and train.open and not _told(train, present(train, base, jobs) or jobs, try_of(subject)):
+            cancel(ports, train, base, jobs, try_of(subject), "nothing is to be tested under its name any more")
+        return {"ran": False}
+    try_set(ports, *found)
+    return {"ran": True}
+
+
+def _still_due(ports: Ports, subject: str) -> tuple[View, TrainState, Set] | None:
+    """The rules, the train and the set as it is on the present base, where the run that the subject names is to be made."""
     number, base, jobs = run_of(subject)
     train = ports.store.train(number)
     now = present(train, base, jobs) if train is not None and train.phase in ("testing", "signed") else None
     if train is None or now is None or not set(now) <= {member.job for member in train.members}:
-        return {"ran": False}
+        return None
+    view = last_view(ports)
     if train.phase == "testing":
-        view = _ready_to_test(ports, number)
+        ready = _ready_to_test(ports, number)
         train = ports.store.train(number)
-        if view is None or train is None or (now := present(train, base, jobs)) is None:
-            return {"ran": False}
-    else:
-        view = last_view(ports)
+        if ready is None or train is None or (now := present(train, base, jobs)) is None:
+            return None
+        view = ready
     if not set(now) <= {member.job for member in train.members} or _told(train, now, try_of(subject)):
-        return {"ran": False}
-    try_set(ports, view, train, now)
-    return {"ran": True}
+        return None
+    return view, train, now
 
 
-def _told(train: TrainState, jobs: tuple[str, ...], number: int) -> bool:
+def _told(train: TrainState, jobs: Set, number: int) -> bool:
     """Whether that run is written down already, before a crash, or is of the very commit that is sealed.
 
     Made again it would put newer evidence under what lands.
@@ -143,7 +158,7 @@ def _join(ports: Ports, view: View, number: int) -> None:
         return
     fresh = joining(queue_snapshot(ports, view, trains=ports.store.open_trains()), train)
     if fresh:
-        data = {"members": [member_of(view, job).as_json() for job in fresh]}
+        data = {"members": [member.as_json() for member in as_judged(ports, view, fresh)]}
         record(ports, train, "joined", "train.joined", data)
 
 
@@ -160,8 +175,7 @@ def _advance(ports: Ports, view: View, train: TrainState) -> bool:
         case Test(members=jobs):
             if view.policy.train.slots > 1:
                 return False
-            try_set(ports, view, train, jobs)
-            return not _cut_short(ports, train)
+            return try_set(ports, view, train, jobs)
         case Land() as move:
             outs = [blame.accusation(ports, view, train, each) for each in moves if isinstance(each, Out)]
             _seal(ports, view, train, move, outs)
@@ -172,12 +186,6 @@ def _advance(ports: Ports, view: View, train: TrainState) -> bool:
         case _:
             return False
     return True
-
-
-def _cut_short(ports: Ports, train: TrainState) -> bool:
-    """Whether the run was ended because a member left: who that is, the next look finds."""
-    after = ports.store.train(train.number)
-    return after is not None and len(after.cancelled) > len(train.cancelled)
 
 
 def _seal(ports: Ports, view: View, train: TrainState, move: Land, outs: list[dict[str, Any]]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.app.starting import started_by
-from interlock.app.telling import told
+from interlock.app.stream_lines import told
 from interlock.core.agent.packs import Pack
 from interlock.core.job.lifecycle import Job
 from interlock.ports.bundle import Ports

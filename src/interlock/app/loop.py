@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from interlock.app import phases, worth
+from interlock.app import phases, retry_cost
 from interlock.app.base import View, last_view
 from interlock.app.cardjson import from_json
 from interlock.app.trials import Trials, measure, telling, trials
@@ -13,6 +13,7 @@ from interlock.core.agent import loops
 from interlock.core.agent.loops import Failure
 from interlock.core.contract.card import Card, Check
 from interlock.core.contract.loop import Loop
+from interlock.core.counting import count
 from interlock.core.gate.judge import judge_check
 from interlock.core.gate.scope import judge_scope
 from interlock.core.job.events import NewEvent
@@ -173,7 +174,7 @@ def _clean(on: Trials, loop: Loop, job: Job) -> Failure | tuple[str, str]:
             what = f"Seed {seed}, run {place} of {len(seeds)}, failed: {verdict.what or gate.run}"
             return Failure(signature=loops.signature(run), what=what, seed=seed, log=log, tail=_tail(run))
     known = len(seeds) - gate.clean
-    return f"{known} seed{'s' if known != 1 else ''} that failed before, then {gate.clean} clean runs", log
+    return f"{count(known, 'seed')} that failed before, then {gate.clean} clean runs", log
 
 
 def _fast(on: Trials, loop: Loop, job: Job) -> Failure | tuple[str, str]:
@@ -199,7 +200,7 @@ def _go_on(ports: Ports, job: Job, card: Card, loop: Loop, failure: Failure) -> 
     if following.kind == "wait":
         _wait(ports, job, loop, stop, state)
         return
-    expected = worth.expected(ports, job, card)
+    expected = retry_cost.expected(ports, job, card)
     if fault := expected.fault():
         ask = "Raise the budget, decide that it goes on all the same (interlock retry --even-so), or abandon the job."
         _wait(

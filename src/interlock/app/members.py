@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from interlock.app import branches
 from interlock.app.base import View, card_file, landed_slugs
-from interlock.app.leaving import leave, make_wait
+from interlock.app.leaving import leave
 from interlock.app.publish import prove
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
@@ -14,8 +16,6 @@ from interlock.core.merge.train import Member, TrainState
 from interlock.core.plan import Snapshot
 from interlock.core.problems import Refusal
 from interlock.ports.bundle import Ports
-
-NEW_COMMITS = "new-commits"
 
 
 def depends_on(jobs: Sequence[Job]) -> dict[str, tuple[str, ...]]:
@@ -35,6 +35,11 @@ def member_of(view: View, job: Job) -> Member:
         solo=its_class.solo,
         since=job.admitted_at,
     )
+
+
+def as_judged(ports: Ports, view: View, jobs: Sequence[Job]) -> tuple[Member, ...]:
+    """Jobs as members that join a train, with where their branches stood when they were judged."""
+    return tuple(replace(member_of(view, job), stood=branches.stood(ports, job)) for job in jobs)
 
 
 def queue_snapshot(
@@ -81,38 +86,26 @@ def doubtful(ports: Ports, view: View, some: Sequence[Member], *, fetched: bool 
     """
     asked = [(view.base.oid, card_file(member.slug)) for member in some]
     cards = [blob.oid if blob else None for blob in ports.repo.read_many(asked)]
-    tips = _moved(ports, some) if fetched else {}
+    moved = branches.moved(ports, some) if fetched else {}
     found = {
-        member: _why_not(ports, view, member, card_oid, tips) for member, card_oid in zip(some, cards, strict=True)
+        member: moved.get(member) or _why_not(ports, view, member, card_oid)
+        for member, card_oid in zip(some, cards, strict=True)
     }
     return {member: why for member, why in found.items() if why}
 
 
-def _moved(ports: Ports, some: Sequence[Member]) -> Mapping[str, str]:
-    """Where the members' branches that are not merged stand, by the last fetch; nothing when none left what was judged."""
-    jobs = ports.store.jobs_of([member.job for member in some])
-    branches = {job.branch: member.head for job, member in zip(jobs, some, strict=True)}
-    tips = ports.repo.tips(tuple(branches))
-    if all(tips.get(branch, head) == head for branch, head in branches.items()):
-        return {}
-    return ports.repo.agent_branches()
-
-
 def elsewhere(ports: Ports, view: View, some: Sequence[Member]) -> bool:
     """Whether the remote says at this moment that the default branch or a member's own branch stands elsewhere than known."""
-    jobs = ports.store.jobs_of([member.job for member in some])
-    branches = {member: job.branch for job, member in zip(jobs, some, strict=True)}
-    stands = ports.repo.stand([view.base.branch, *branches.values()])
+    own = [job.branch for job in ports.store.jobs_of([member.job for member in some])]
+    stands = ports.repo.stand([view.base.branch, *own])
     if stands.get(view.base.branch) != view.base.oid:
         return True
-    return any(stands.get(branch, member.head) != member.head for member, branch in branches.items())
+    tips = zip(some, (stands.get(branch) for branch in own), strict=True)
+    return any(tip not in (None, member.head, member.stood) for member, tip in tips)
 
 
-def _why_not(ports: Ports, view: View, member: Member, card_oid: str | None, tips: Mapping[str, str]) -> str:
+def _why_not(ports: Ports, view: View, member: Member, card_oid: str | None) -> str:
     job = ports.store.job(member.job)
-    tip = tips.get(job.branch, member.head)
-    if tip != member.head and job.head == member.head and ports.repo.is_ancestor(member.head, tip):
-        return NEW_COMMITS
     if job.state is not State.READY or job.held or job.head != member.head:
         return "changed"
     if not view.policy.find_class(job.class_name):
@@ -133,10 +126,8 @@ def put_out(ports: Ports, train: TrainState, doubts: Mapping[Member, str]) -> No
     """Take members out of the train; those whose proof no longer holds are verified again."""
     for member, why in doubts.items():
         job = ports.store.job(member.job)
-        if why == NEW_COMMITS:
-            what = f"Somebody pushed commits onto {job.branch} after {member.head[:12]}, which is what was judged."
-            ask = "Take them off the branch, then decide --again; or retry with what they are for; or abandon the job."
-            make_wait(ports, member, "head-moved", what, ask, branch=job.branch)
+        if why in (branches.NEW_COMMITS, branches.REPLACED):
+            branches.tell(ports, member, why)
         elif why != "changed" and job.state is State.READY:
             step = f"{why}:{job.rev}"
             ports.store.record(NewEvent(subject=job.id, step=step, kind="job.verify-again", data={"why": why}))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from interlock.app import phases, watched
+from interlock.app import neighbour_trees, phases
 from interlock.app.base import last_view
 from interlock.app.bounds import bounds_of
 from interlock.app.costs import taken
@@ -131,8 +131,8 @@ def _stray(ports: Ports, job: Job, number: int) -> str | None:
     return stray
 
 
-def _beside(ports: Ports, job: Job, number: int, end: End, work: Work | None) -> watched.Beside:
-    return watched.beside(ports, job, number, end, changed=work is not None and not work.empty)
+def _beside(ports: Ports, job: Job, number: int, end: End, work: Work | None) -> neighbour_trees.Beside:
+    return neighbour_trees.beside(ports, job, number, end, changed=work is not None and not work.empty)
 
 
 def _stream(read: Reading, hidden: Redaction) -> dict[str, Any]:

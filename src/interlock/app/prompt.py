@@ -49,6 +49,9 @@ _HOW: Final = """\
 Work in the current folder, on its branch. You need not commit: the harness does. `interlock-task card` shows the
 card, `interlock-task may-i PATH` tells whether a path is yours."""
 
+_LAYERED: Final = """\
+A folder that the base has cannot be renamed in one step here: move it with `mv`, which copies, and not with `git mv`."""
+
 _CLASH: Final = """\
 The tree stands on the present default branch. Where it could be, the clash is marked; a file without marks that is named
 here stands as on the default branch, and what the work made of it has to be done again."""
@@ -68,12 +71,13 @@ def prompt_for(
     log: str = "",
     resolution: str = "",
     back: str = "",
+    layered: bool = False,
 ) -> str:
     """The text for one attempt, whole and without any earlier conversation (seed 004: short, fresh contexts).
 
     ``packs`` are what earlier phases handed on, ``handed`` the rules of the team, ``log`` the end of what a loop's gate wrote,
     ``resolution`` the briefing of a run that brings two changes together, which stands in the place of a phase's, ``back`` why the
-    work before came back (``came_back``).
+    work before came back (``came_back``), ``layered`` that the tree is an overlay over the base.
     """
     parts = [
         f"# Task {card.slug}",
@@ -90,6 +94,7 @@ def prompt_for(
         *_packs(phase, packs),
         *rules_of(handed),
         _HOW,
+        _LAYERED if layered else "",
         f"This is attempt {number}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -14,6 +14,7 @@ from interlock.app.card_source import Source, from_default_branch
 from interlock.app.cards import CardProblem, check_cards, graph_of
 from interlock.core.agent.proposing import Document, is_open, with_owner
 from interlock.core.contract.overlap import Overlap
+from interlock.core.counting import count
 from interlock.core.problems import BadInput, Misuse, Problem, Refusal, Refused, Where
 from interlock.ports.bundle import Ports
 from interlock.ports.contract import CardFile, ContractFiles
@@ -187,7 +188,7 @@ def _not_ready(named: str, judged: Judged) -> Refusal:
     ]
     return Refusal(
         rule="proposal",
-        what=f"The proposal {named} is not ready: {len(problems)} problem{'s' if len(problems) != 1 else ''}.",
+        what=f"The proposal {named} is not ready: {count(len(problems), 'problem')}.",
         why="Cards are committed only when each is ready and no two of them meet.",
         would_change=f"Name the open owners, mend the cards (interlock card accept {named} --into FOLDER writes them out), "
         "or split the plan again.",

@@ -6,6 +6,8 @@ from typing import Any
 
 from interlock.app.approvals import check_approved
 from interlock.app.base import View, fresh_view
+from interlock.app.branches import refuse_replaced
+from interlock.core.counting import some
 from interlock.core.gate.changes import Change
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
@@ -32,21 +34,24 @@ def publish_step(ports: Ports, subject: str) -> dict[str, Any]:
         _verify_again(ports, job)
         return {"published": False}
     check_approved(ports, view, job)
-    _push(ports, view, job)
+    if refuse_replaced(ports, job):
+        return {"published": False}
+    stands = _push(ports, view, job)
     with ports.records.lock("publish", wait=None):
         shared = {} if "file-overlap" in job.waivers else overlapping(ports, view, job)
         if shared:
             _wait_for_owner(ports, view, job, shared)
         else:
-            _publish(ports, view, job, proof)
+            _publish(ports, view, job, proof, stands)
     from interlock.app.foreseen import foresee  # what it loads, a look at the status must not wait for
 
     foresee(ports, view, ports.store.job(job.id))
     return {"published": not shared}
 
 
-def _publish(ports: Ports, view: View, job: Job, proof: Verified) -> None:
+def _publish(ports: Ports, view: View, job: Job, proof: Verified, stands: str) -> None:
     data = {"commit": proof.commit, "tree": proof.tree, "head": proof.commit, "policy_digest": view.policy_digest}
+    data |= {"stands": stands}
     event = NewEvent(subject=job.id, step=f"publish:{job.rev}", kind="job.published", data=data)
     ports.store.record(event, expect=job.rev)
 
@@ -107,11 +112,10 @@ def _wait_for_owner(ports: Ports, view: View, job: Job, shared: dict[str, list[s
     meeting = {branch for branches in shared.values() for branch in branches}
     clashes = clashing(ports, view, job, [each for each in _others(ports, job) if each[0] in meeting])
     told = f" Git cannot put it together with {', '.join(clashes)}." if clashes else ""
-    shown = ", ".join(f"{path} ({', '.join(branches)})" for path, branches in list(shared.items())[:SHOWN])
-    cut = f" and {len(shared) - SHOWN} more" if len(shared) > SHOWN else ""
+    shown = some([f"{path} ({', '.join(branches)})" for path, branches in shared.items()], SHOWN)
     data = {
         "rule": "file-overlap",
-        "what": f"Another open change changes the same file: {shown}{cut}.{told}",
+        "what": f"Another open change changes the same file: {shown}.{told}",
         "ask": f"{job.owner} decides: --accept lets the train test both together, --abandon keeps the other one.",
         "detail": {"files": shared, "clashes": list(clashes)},
     }
@@ -124,18 +128,22 @@ def _verify_again(ports: Ports, job: Job) -> None:
     )
 
 
-def _push(ports: Ports, view: View, job: Job) -> None:
+def _push(ports: Ports, view: View, job: Job) -> str:
+    """Put the head onto its branch on the remote, unless work stands there that is not this job's; gives what stands there then."""
+    head = job.head or ""
     if view.base.remote is None:
-        return
+        return head
     expected = ports.repo.agent_branches().get(job.branch)
     earlier = {event.data.get("head") for event in ports.store.events(job.id)}
     if job.reverts and job.worked == 1:
         earlier.add(expected)  # the branch was made with the job, and is what was taken over
-    if expected is not None and expected not in earlier and not ports.repo.is_ancestor(expected, job.head or ""):
+    if expected is not None and expected not in earlier and not ports.repo.is_ancestor(expected, head):
         ports.narrate(f"{job.slug}: {job.branch} on the remote holds earlier work and stays as it is.")
-        return
-    answer = ports.repo.push_branch(job.branch, job.head or "", expected)
+        return expected
+    answer = ports.repo.push_branch(job.branch, head, expected)
     if answer.state != "landed":
         ports.narrate(
             f"{job.slug}: the branch was not pushed ({answer.message or answer.state}); the train goes on without."
         )
+        return expected or head
+    return head

@@ -16,7 +16,7 @@ from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 from interlock.core.job.lifecycle import Job
-from interlock.core.merge.resolving import Resolution, faults, judge_proof, others_tests, read_resolution
+from interlock.core.merge.resolving import Resolution, faults, judge_proof, lost_tests, others_tests, read_resolution
 from interlock.ports.bundle import Ports
 
 TestRun = Callable[[str, str], str | None]
@@ -54,6 +54,7 @@ def judge(ports: Ports, view: View, job: Job, run: TestRun) -> Verdict:
     other = ports.store.job(str(job.resolving["job"]))
     wrong = faults(found, intent_of(ports, view, job), intent_of(ports, view, other), tuple(job.resolving["clashes"]))
     wrong = (*wrong, *others_tests(other.slug, _paths(ports, job.base, job.head), _tests_of(ports, other)))
+    wrong = (*wrong, *_dropped(ports, job))
     if found.plan_must_change:
         wrong = (f"A plan must change, which a person decides: {found.plan_must_change}",)
     if not wrong:
@@ -85,6 +86,14 @@ def _product(ports: Ports, before: str, after: str) -> tuple[str, ...]:
 
 def _tests_of(ports: Ports, job: Job) -> tuple[str, ...]:
     return tuple(path for path in _paths(ports, f"{job.head}^", job.head) if is_test_side(path))
+
+
+def _dropped(ports: Ports, job: Job) -> tuple[str, ...]:
+    """What of its own tests, as they were before any resolution, the work has no more."""
+    mine = str((job.resolving or {})["alone"])
+    there = set(ports.repo.files(mine))
+    brought = [path for path in _paths(ports, f"{mine}^", mine) if is_test_side(path) and path in there]
+    return lost_tests(job.slug, brought, ports.repo.files(job.head or job.base))
 
 
 def _paths(ports: Ports, before: str, after: str | None) -> tuple[str, ...]:

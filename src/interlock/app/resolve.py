@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from interlock.app.decide import find_open, resolve_with
 from interlock.app.intents import MET
-from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.lifecycle import OPEN, Job, State
 from interlock.core.problems import Misuse, Refusal, Refused
 from interlock.ports.bundle import Ports
 
@@ -21,6 +22,8 @@ def resolve(ports: Ports, slug: str, actor: str, other: str | None = None) -> Jo
     told, and whatever refuses a retry.
     """
     job = find_open(ports, slug)
+    if job.waiting is None and job.resolving:
+        raise Misuse(f"{slug} is being brought together with {job.resolving['slug']} already.", hint="interlock run")
     if job.waiting is None or not (job.resolving or job.waiting.rule in RESOLVABLE):
         state = job.waiting.rule if job.waiting else job.state
         raise Misuse(
@@ -32,19 +35,12 @@ def resolve(ports: Ports, slug: str, actor: str, other: str | None = None) -> Jo
 
 def partner_of(ports: Ports, job: Job, named: str | None) -> Job:
     """The landed job that this one does not go together with.  Raises Refused (resolution)."""
-    slugs = [named] if named else _met(ports, job)
-    found = [known for each in slugs if (known := ports.store.find(each)) is not None and known.id != job.id]
+    slugs = _met(ports, job) if named is None else [named]
+    found = [known for each in slugs if (known := ports.store.find(each)) is not None]
     landed = [each for each in found if each.state is State.LANDED and each.head]
     if len(landed) == 1:
         return landed[0]
-    waits = [each.slug for each in found if each.state is not State.LANDED]
-    names = ", ".join(each.slug for each in landed)
-    if landed:
-        what, change = f"{job.slug} met several changes: {names}.", f"Name one: --with {landed[0].slug}."
-    elif waits:
-        what, change = f"{', '.join(waits)} has not landed yet.", "interlock run lands what is ready; then resolve."
-    else:
-        what, change = f"Nothing that landed is known to conflict with {job.slug}.", "Name it: --with SLUG."
+    what, change = _no_partner(job, named, found, landed)
     raise Refused(
         Refusal(
             rule="resolution",
@@ -54,6 +50,25 @@ def partner_of(ports: Ports, job: Job, named: str | None) -> Job:
             holders=tuple(slugs),
         )
     )
+
+
+def _no_partner(job: Job, named: str | None, found: Sequence[Job], landed: Sequence[Job]) -> tuple[str, str]:
+    """Why there is no one partner among the jobs that were named or met, and what would change it."""
+    name_it = "Name the change that landed: --with SLUG; interlock train show lists them."
+    if landed:
+        names = ", ".join(each.slug for each in landed)
+        return f"{job.slug} met several changes: {names}.", f"Name one: --with {landed[0].slug}."
+    if job.id in {each.id for each in found}:
+        return f"{job.slug} cannot be brought together with itself.", name_it
+    if waits := [each.slug for each in found if each.state in OPEN]:
+        return f"{', '.join(waits)} has not landed yet.", "interlock run lands what is ready; then resolve."
+    if found:
+        told = ", ".join(f"{each.slug} is {each.state}" for each in found)
+        anew = f"interlock retry {job.slug} --hypothesis TEXT tries it again on the default branch as it is now."
+        return f"{told}, so nothing of it is on the default branch.", anew
+    if named is not None:
+        return f'No change "{named}" is known here.', name_it
+    return f"Nothing that landed is known to conflict with {job.slug}.", name_it
 
 
 def _met(ports: Ports, job: Job) -> list[str]:

@@ -11,7 +11,7 @@ from interlock.app.cardjson import from_json, to_json
 from interlock.app.dispatch import foreign_branches
 from interlock.app.isolate import isolate
 from interlock.app.new_card import NewCard, card_text
-from interlock.app.undoing import landed_on
+from interlock.app.undoing import landed_on, taken_off
 from interlock.core.contract.card import Budget, Card, Check, Needs
 from interlock.core.contract.paths import PatternError, parse
 from interlock.core.gate.request import Request
@@ -29,11 +29,14 @@ _LONGEST: Final = 41
 class Reverted:
     """The job that takes a change back, what it takes back, what stands on that, and the card for the test that was missing.
 
-    ``landed`` are those of the dependants that have landed.
+    ``begun``: it was there already, with the reason that it was begun with; ``off`` are the slugs that are off the default
+    branch with it; ``landed`` are those of the dependants that have landed.
     """
 
     job: Job
+    begun: bool
     of: Job
+    off: tuple[str, ...]
     paths: tuple[str, ...]
     dependants: tuple[str, ...]
     landed: tuple[str, ...]
@@ -60,17 +63,20 @@ def revert(ports: Ports, change: str, actor: str, why: str) -> Reverted:
     view = fresh_view(ports)
     of = _landed(ports, change)
     with ports.records.lock(f"revert-{of.id}", wait=None):
-        job = _open_revert(ports, of) or _admit(ports, view, of, actor, why)
+        begun = _open_revert(ports, of)
+        job = begun or _admit(ports, view, of, actor, why)
         if not job.worked:
             bring_branch(ports, view, job)
         job = isolate(ports, job.id, view)
-    paths = tuple(from_json(job.card).owned_paths)
+    paths, off = tuple(from_json(job.card).owned_paths), taken_off(ports, of)
     return Reverted(
         job=job,
+        begun=begun is not None,
         of=of,
+        off=off,
         paths=paths,
-        dependants=_dependants(ports, of),
-        landed=landed_on(ports, of.slug),
+        dependants=_dependants(ports, off),
+        landed=landed_on(ports, off),
         card=_missing_test(of, actor, why),
     )
 
@@ -89,7 +95,8 @@ def _landed(ports: Ports, change: str) -> Job:
             )
         named = [job for job in jobs if rows and job.id == rows[0].job]
     if not named:
-        raise Misuse(f"No change {change} is known here.", hint="interlock train show lists what has landed.")
+        named_so = f"No change {change} is known here." if change.strip() else "A blank text names no change."
+        raise Misuse(named_so, hint="interlock train show lists what has landed.")
     landed = [job for job in named if job.state is State.LANDED]
     if landed:
         return landed[-1]
@@ -111,10 +118,10 @@ def _open_revert(ports: Ports, of: Job) -> Job | None:
     return next((job for job in ports.store.jobs() if job.reverts and job.reverts["job"] == of.id), None)
 
 
-def _dependants(ports: Ports, of: Job) -> tuple[str, ...]:
-    """Slugs of jobs, open or landed, whose card says that they stand on this one."""
+def _dependants(ports: Ports, off: tuple[str, ...]) -> tuple[str, ...]:
+    """Slugs of jobs, open or landed, whose card says that they stand on one of these."""
     live = [job for job in ports.store.jobs(open_only=False) if job.state in (*OPEN, State.LANDED)]
-    return tuple(sorted({job.slug for job in live if of.slug in job.card["depends_on"]}))
+    return tuple(sorted({job.slug for job in live if set(off) & set(job.card["depends_on"])}))
 
 
 # ---------------------------------------------------------------- its work
@@ -133,9 +140,6 @@ def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
                 holders=(branch,),
             )
         )
-    reverts = {"job": of.id, "slug": of.slug, "commit": inverse.of}
-    if of.reverts:
-        reverts |= {"restores": of.reverts["slug"], "restores_job": of.reverts["job"]}
     request = Request(
         job=ports.new_id(),
         card=card,
@@ -147,7 +151,7 @@ def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
         foreign=foreign_branches(ports, view),
         landed=landed_slugs(ports, view),
         adopt=branch,
-        reverts=reverts,
+        reverts={"job": of.id, "slug": of.slug, "commit": inverse.of},
     )
     ports.store.admit(request)
     return ports.store.job(request.job)

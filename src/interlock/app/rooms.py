@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interlock.app.base import View
-from interlock.app.beside import relays_of
 from interlock.app.database import baseline_of, branch_of_job, connected, password_of, throwaway
 from interlock.app.isolate import environment_of, place_of
 from interlock.app.keys import permitted
+from interlock.app.running_services import relays_of
 from interlock.core.contract.card import Card, Level, Needs
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.approvals import hosts_allowed, rules_of

@@ -34,7 +34,7 @@ def sign_off(ports: Ports, actor: str, number: int | None = None) -> TrainState:
     waiting = asked(ports, number)
     train = next((train for train in waiting if actor in train.unsigned), None)
     if train is None:
-        raise _not_asked(ports, actor, waiting)
+        raise _not_asked(ports, actor, waiting, number)
     _check_proven(ports, train)
     ports.store.record(
         NewEvent(
@@ -60,10 +60,13 @@ def _check_proven(ports: Ports, train: TrainState) -> None:
     raise Refused(replace(doubt, what=f"{doubt.what} Train {train.number} is dissolved, and its members wait."))
 
 
-def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...]) -> Exception:
+def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...], number: int | None) -> Exception:
     if not waiting:
         open_ones = ports.store.open_trains()
         states = " ".join(f"Train {train.number} is {train.phase}." for train in open_ones) or "There is no open train."
+        if number is not None and (others := asked(ports)):
+            hint = f"interlock inbox tells what waits; the oldest is train {others[0].number}."
+            return Misuse(f"Train {number} waits for no sign-off. {states}", hint=hint)
         return Misuse(f"Nothing waits for a sign-off. {states}", hint="interlock run tests what is ready.")
     missing = tuple(dict.fromkeys(owner for train in waiting for owner in train.unsigned))
     numbers = ", ".join(str(train.number) for train in waiting)

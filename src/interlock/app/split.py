@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.app import leftover, lone
+from interlock.app import jobless_run, leftover
 from interlock.app.base import View, view_of
 from interlock.app.card_source import Source, from_default_branch
 from interlock.app.proposal import Judged, judge, keep
@@ -49,24 +49,24 @@ def split(ports: Ports, plan: str, actor: str, *, agent: str | None = None) -> P
     others = [each.draft for each in source.cards if each.draft is not None and each.slug not in landed]
     name = f"{LONE}{ports.new_id()}"
     with leftover.held(ports, name):
-        desk = lone.desk(ports, view, name, f"Split {plan} into cards", actor, "plan", agent=agent)
+        desk = jobless_run.desk(ports, view, name, f"Split {plan} into cards", actor, "plan", agent=agent)
         try:
             judged, runs = _rounds(desk, source, landed, ask(plan, text, view.policy, others))
         finally:
-            lone.close(desk)
+            jobless_run.close(desk)
         about = {"proposal": name, "plan": plan, "by": actor, "at": ports.clock.now(), **desk.as_json(), "runs": runs}
         folder = keep(ports, name, judged, about)
     return Proposal(name=name, plan=plan, folder=folder, judged=judged, runs=tuple(runs))
 
 
 def _rounds(
-    desk: lone.Desk, source: Source, landed: frozenset[str], first: str
+    desk: jobless_run.Desk, source: Source, landed: frozenset[str], first: str
 ) -> tuple[Judged, list[Mapping[str, Any]]]:
     """The first run, and one for each round of repair; what they cost, and how the last batch is judged."""
     ports, prompt = desk.ports, first
     runs: list[Mapping[str, Any]] = []
     for number in range(1, REPAIRS + 2):
-        heard = lone.run(desk, number, prompt)
+        heard = jobless_run.run(desk, number, prompt)
         found, faults = documents(heard.text)
         judged = judge(ports.files, source, landed, found, faults=faults)
         runs.append({"run": number, **heard.as_json(), "cards": len(found), "problems": list(judged.told)})

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from interlock.app import handing, intents, phases, resolution, spending, watched
+from interlock.app import handed_rules, intents, neighbour_trees, phases, resolution, spending
 from interlock.app.adopt import is_adoption
 from interlock.app.base import View, last_view
 from interlock.app.cardjson import from_json
@@ -23,6 +23,7 @@ from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Refusal, Refused
 from interlock.ports.agents import Assignment
 from interlock.ports.bundle import Ports
+from interlock.ports.isolation import Room
 from interlock.ports.processes import Launch
 
 
@@ -49,11 +50,12 @@ def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
     data: dict[str, Any] = {"hypothesis": hypothesis, "sign": view.policy.sign_commits}
     data |= {"secrets": list(card.needs.secrets), "rules_at": view.base.oid}
     if is_adoption(job, number):
-        return data | {"agent": card.agent.use, "model": card.agent.model, "phase": "implement"}
+        adopted = ports.repo.agent_branches().get(job.adopt or "")
+        return data | {"agent": card.agent.use, "model": card.agent.model, "phase": "implement", "adopted": adopted}
     phase = phases.due(job, view)
     routed, can = _routed(ports, job, view, phase)
     spending.check(ports, job, number, card, routed.choice, view)
-    handed = handing.handed(ports, view, routed.choice)
+    handed = handed_rules.handed(ports, view, routed.choice)
     choice = routed.choice
     return data | {
         "agent": choice.use,
@@ -91,7 +93,7 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
         choice=choice,
         prompt=resumed_prompt(card, job, number, phase=phase)
         if session
-        else _prompt(ports, job, number, card, choice, view, phase),
+        else _prompt(ports, job, number, card, choice, view, phase, layered=_layered(room)),
         room=room,
         env=values,
         folder=folder,
@@ -103,16 +105,31 @@ def launch_of(ports: Ports, job: Job, number: int, folder: Path) -> Launch:
         usd_left=means.usd_left,
     )
     launch = ports.agents.launch(given)
-    trees = watched.trees(ports, job) if room.sandbox is None else ()
+    trees = neighbour_trees.trees(ports, job) if room.sandbox is None else ()
     return replace(launch, redact=(*launch.redact, *redact), watched=trees)
 
 
-def _prompt(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, view: View, phase: str) -> str:
-    handed = handing.handed(ports, view, choice)
+def _layered(room: Room) -> bool:
+    return room.sandbox is not None and room.sandbox.layers is not None
+
+
+def _prompt(
+    ports: Ports,
+    job: Job,
+    number: int,
+    card: Card,
+    choice: AgentChoice,
+    view: View,
+    phase: str,
+    *,
+    layered: bool,
+) -> str:
+    handed = handed_rules.handed(ports, view, choice)
     if phase == "resolve":
-        return prompt_for(card, job, number, phase=phase, handed=handed, resolution=intents.briefing(ports, job))
+        briefing = intents.briefing(ports, job)
+        return prompt_for(card, job, number, phase=phase, handed=handed, resolution=briefing, layered=layered)
     packs, log, back = phases.packs(ports, job), end_of_log(ports, job), came_back(ports.store.events(job.id))
-    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=log, back=back)
+    return prompt_for(card, job, number, phase=phase, packs=packs, handed=handed, log=log, back=back, layered=layered)
 
 
 def _routed(ports: Ports, job: Job, view: View, phase: str) -> tuple[Routed, Capabilities]:

@@ -29,7 +29,8 @@ class Usefulness:
     def __init__(self, ports: Ports, view: View, train: TrainState, jobs: Set) -> None:
         self._ports, self._policy = ports, view.policy.train
         self._number, self._base, self._jobs = train.number, train.base, jobs
-        self._next = 0.0
+        waited = self._policy.slots > 1  # for a slot, while the train may have moved on
+        self._next = 0.0 if waited else ports.clock.now() + LOOK
         self.why = ""
 
     def ask(self) -> str | None:

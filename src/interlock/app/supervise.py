@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from interlock.app.base import fresh_view, last_view
@@ -30,7 +30,7 @@ def snapshot(ports: Ports, running: frozenset[str] = frozenset()) -> Snapshot:
     return queue_snapshot(ports, last_view(ports), running=running)
 
 
-def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callable[[], bool] = lambda: False) -> None:
+def supervise(ports: Ports, engine: Engine, *, watch: bool = False) -> None:
     """Do what is due until nothing is, or for ever with watch; may be ended and started again at any moment.
 
     One action at a time is carried out for each job and for the train.  First, what killed commands left is put away.  While
@@ -40,7 +40,7 @@ def supervise(ports: Ports, engine: Engine, *, watch: bool = False, stop: Callab
     started: dict[str, float] = {}
     told: set[str] = set()
     look = _Look(ports)
-    while not stop():
+    while True:
         running = engine.running()
         _record_failures(ports, engine.failures())
         busy = {subject_of(name) for name in running}

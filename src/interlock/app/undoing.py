@@ -9,6 +9,7 @@ from interlock.core.gate.accepted import excuse, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Finding, Verdict
 from interlock.core.job.lifecycle import Job, State
+from interlock.core.job.reverting import moved
 from interlock.ports.bundle import Ports
 from interlock.ports.repository import Author, Inverse
 
@@ -51,10 +52,24 @@ def _is_exactly(ports: Ports, job: Job) -> bool:
     return isinstance(found, Inverse) and ports.repo.tree_of(found.commit) == job.tree
 
 
-def landed_on(ports: Ports, slug: str) -> tuple[str, ...]:
-    """Slugs that have landed, and whose cards say that they need this one."""
+def taken_off(ports: Ports, of: Job) -> tuple[str, ...]:
+    """Slugs that are off the default branch once a change is taken back: its own, and what it had restored itself."""
+    return tuple(each.slug for each, off in moved(of, ports.store.job) if off)
+
+
+def trailers(ports: Ports, of: Job, commit: str) -> tuple[str, ...]:
+    """What the commit that takes a change back says of it, and of each change that it moves along with it.
+
+    ``commit`` is where the work of the change stands.
+    """
+    words = (("Reverts" if off else "Restores", each.slug) for each, off in moved(of, ports.store.job))
+    return tuple(f"Interlock-{word}: {slug}@{commit[:12]}" for word, slug in words)
+
+
+def landed_on(ports: Ports, slugs: Sequence[str]) -> tuple[str, ...]:
+    """Slugs that have landed, and whose cards say that they need one of these."""
     landed = [job for job in ports.store.jobs(open_only=False) if job.state is State.LANDED]
-    return tuple(sorted({job.slug for job in landed if slug in job.card["depends_on"]}))
+    return tuple(sorted({job.slug for job in landed if set(slugs) & set(job.card["depends_on"])}))
 
 
 def built_on(ports: Ports, job: Job) -> str:
@@ -62,7 +77,7 @@ def built_on(ports: Ports, job: Job) -> str:
     if not job.reverts:
         return ""
     of = job.reverts["slug"]
-    slugs = landed_on(ports, of)
+    slugs = landed_on(ports, taken_off(ports, ports.store.job(job.reverts["job"])))
     first = f" (interlock revert {slugs[0]} --why TEXT)" if slugs else ""
     named = f"{', '.join(slugs)}, which needs it," if slugs else "What was built on it since"
     anew = (
@@ -80,12 +95,13 @@ def flag_dependants(ports: Ports, landed: Sequence[str]) -> None:
         by = ports.store.job(name)
         if not by.reverts:
             continue
-        slug = by.reverts["slug"]
+        off = taken_off(ports, ports.store.job(by.reverts["job"]))
         for job in ports.store.jobs():
-            if slug in job.card["depends_on"] and job.state is not State.WAITING:
+            needed = ", ".join(slug for slug in off if slug in job.card["depends_on"])
+            if needed and job.state is not State.WAITING:
                 data = {
                     "rule": "depends-on",
-                    "what": f"{slug}, on which this stands, was reverted by {by.slug}.",
-                    "ask": f"Resume when {slug} has landed again; or take it off depends_on and decide --again; or abandon.",
+                    "what": f"{needed}, on which this stands, was reverted by {by.slug}.",
+                    "ask": f"Resume when {needed} has landed again; or take it off depends_on and decide --again; or abandon.",
                 }
                 ports.store.record(NewEvent(subject=job.id, step=f"reverted:{by.id}", kind="job.waits", data=data))

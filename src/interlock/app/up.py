@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from interlock.app.base import View, last_view
-from interlock.app.beside import ended, relays_of, socket_name, socket_of, urls_of
 from interlock.app.cardjson import from_json
 from interlock.app.down import alone, note
 from interlock.app.isolate import place_of
 from interlock.app.migrations import migrate
 from interlock.app.rooms import Furnished, room_of
+from interlock.app.running_services import ended, relays_of, socket_name, socket_of, urls_of
 from interlock.app.templates import Staging, render
 from interlock.core.contract.around import Service
 from interlock.core.contract.card import Card

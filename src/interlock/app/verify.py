@@ -16,6 +16,7 @@ from interlock.app.judging import Verification, judge_work
 from interlock.app.undoing import built_on
 from interlock.core.contract.card import Card
 from interlock.core.contract.levels import same_user
+from interlock.core.counting import some
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.lifecycle import Job, State
@@ -161,13 +162,13 @@ def _unfit(ports: Ports, view: View, job: Job, found: CardFile) -> tuple[str, st
 def _write(ports: Ports, view: View, job: Job, result: Verification) -> None:
     if result.violations:
         first = result.violations[0]
-        more = f" and {len(result.violations) - 1} more" if len(result.violations) > 1 else ""
+        paths = some([violation.path for violation in result.violations], 1)
         _wait(
             ports,
             job,
             f"scope:{job.rev}",
             first.rule,
-            f"{first.path}{more} may not be changed by {job.slug}: {first.why}",
+            f"{paths} may not be changed by {job.slug}: {first.why}",
             _PROTECTED if first.rule == "protected" else _OUTSIDE,
             violations=[violation.as_json() for violation in result.violations],
         )

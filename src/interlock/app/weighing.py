@@ -12,7 +12,7 @@ from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.judges import is_ci, judge_judges, touched_judges
 from interlock.core.gate.knows_tests import judge_knowing, knows_tests
 from interlock.core.gate.shadows import Trees
-from interlock.core.gate.test_code import TestFile, is_test_side
+from interlock.core.gate.test_code import TestFile, is_test_side, may_hold_tests
 from interlock.core.gate.test_data import emptied
 from interlock.core.gate.tests_kept import STILL, Moves
 from interlock.core.gate.weakened import compare, judge_tests
@@ -21,7 +21,7 @@ from interlock.core.job.evidence import Verdict
 from interlock.ports.bundle import Ports
 
 _SCRIPTS: Final = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
-_CODE: Final = (".py", *_SCRIPTS, ".go", ".java", ".kt", ".rb")
+_CODE: Final = (".py", *_SCRIPTS, ".go", ".java", ".kt", ".rb", ".rs", ".cs", ".bats")
 _MOST: Final = 2000
 """Files beyond which only those of the tests are read."""
 
@@ -64,7 +64,7 @@ def weigh(
 def moves_between(ports: Ports, base: str, head: str) -> Moves:
     """Which tests took the place of which between two commits, for comparing reports of both."""
     changes = ports.repo.changes(base, head)
-    if not any(is_test_side(change.path) for change in changes):
+    if not any(may_hold_tests(change.path) for change in changes):
         return STILL
     return compare(*_sides(ports, changes, base, head))[1]
 
@@ -84,9 +84,11 @@ def _sides(
 ) -> tuple[Mapping[str, TestFile], Mapping[str, TestFile]]:
     """The tests of both sides; on the head all code that changed is read, since a test may have gone where none is looked for."""
     code = [each for each in changes if each.path.endswith(_CODE) and SUBMODULE not in (each.old_mode, each.new_mode)]
-    before = [each.path for each in code if each.old_oid and is_test_side(each.path)]
+    before = [each.path for each in code if each.old_oid and may_hold_tests(each.path)]
     after = [
-        each.path for each in code if each.new_oid and each.new_mode != SYMLINK and (is_test_side(each.path) or before)
+        each.path
+        for each in code
+        if each.new_oid and each.new_mode != SYMLINK and (may_hold_tests(each.path) or before)
     ]
     if len(after) > _MOST:
         after = [path for path in after if is_test_side(path)]
@@ -94,7 +96,7 @@ def _sides(
         return {}, {}
     old = ports.syntax.read(_texts(ports, base, before), head=False)
     new = ports.syntax.read(_texts(ports, head, after), head=True)
-    return old, {path: each if is_test_side(path) else replace(each, marks=()) for path, each in new.items()}
+    return old, {path: each if may_hold_tests(path) else replace(each, marks=()) for path, each in new.items()}
 
 
 def _texts(ports: Ports, commit: str, paths: Sequence[str]) -> dict[str, bytes]:

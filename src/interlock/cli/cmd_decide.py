@@ -64,14 +64,14 @@ _NAMED: Final = {
 
 
 def _carry_out(ports: Ports, name: str, slug: str, value: Any, actor: str, *, request: str | None, reason: str) -> Job:
-    from interlock.app import decide, permit, raising
+    from interlock.app import decide, permission, raising
 
     ways: dict[str, Callable[[], Job]] = {
         "answer": lambda: decide.answer(ports, slug, value, actor),
         "accept": lambda: decide.accept(ports, slug, actor),
         "approve": lambda: decide.approve(ports, slug, value, actor),
-        "permit": lambda: permit.permit(ports, slug, value, actor, request=request),
-        "deny": lambda: permit.permit(ports, slug, permit.DENY, actor, request=request),
+        "permit": lambda: permission.permit(ports, slug, value, actor, request=request),
+        "deny": lambda: permission.permit(ports, slug, permission.DENY, actor, request=request),
         "more": lambda: raising.raise_budget(ports, slug, value, actor),
         "again": lambda: decide.again(ports, slug, actor),
         "abandon": lambda: decide.abandon(ports, slug, actor, reason or "no reason given"),

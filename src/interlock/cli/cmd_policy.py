@@ -14,7 +14,7 @@ from interlock.core.problems import BadInput, Misuse
 
 if TYPE_CHECKING:
     from interlock.app.card_source import Source
-    from interlock.app.handing import Overview
+    from interlock.app.handed_rules import Overview
     from interlock.core.agent.routing import Routed
     from interlock.ports.repository import Repo
 
@@ -56,7 +56,7 @@ def rules(face: Face, agents: tuple[str, ...]) -> int:
     Without --agent for those that the policy names. Fetches first. Ends with 1 when an agent would be handed more
     than rules.most_bytes; a stale file is flagged, and keeps nothing from starting. Refuses an agent that nobody brings.
     """
-    from interlock.app.handing import overview
+    from interlock.app.handed_rules import overview
     from interlock.app.routes import agents_named
 
     _refuse_unknown(agents)

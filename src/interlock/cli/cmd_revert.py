@@ -30,8 +30,10 @@ def command(face: Face, change: str, why: str, no_card: bool, actor: str) -> int
     lines = [
         f"{made.job.slug} takes {made.of.slug} back in {len(made.paths)} file{'s' if len(made.paths) != 1 else ''}, as job {made.job.id}."
     ]
+    if made.begun:
+        lines.append("It was begun before, and the reason that it was begun with stays on the record.")
     lines += [
-        f"{slug} says that it depends on {made.of.slug}; "
+        f"{slug} says that it depends on {' or '.join(made.off)}; "
         + (
             "it has landed, so the full suite shows whether it stands without it."
             if slug in made.landed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import signal
 import sys
@@ -54,6 +56,9 @@ MORE: Final = {
 }
 VERBS: Final = {**DAY, **MORE}
 
+_RARELY: Final = (150_000, 5, 5)
+"""When the collector looks for cycles: a verb makes fewer objects than that, and nearly all of them stay to its end."""
+
 EXAMPLES = """\
 A normal day:
 
@@ -96,6 +101,10 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a fault of ours ends with 3 and a log file, an interruption with 130."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # taken over as ignored, every command would seem to end with 0
+    gc.set_threshold(*_RARELY)
+    atexit.register(
+        gc.freeze
+    )  # else the end of Python looks for cycles in all that was loaded: a fifth of a short verb
     try:
         cli.main(prog_name="interlock", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -18,7 +18,7 @@ _API = "gh api repos/OWNER/NAME"
 
 @click.command("branch")
 @click.argument("answers", nargs=-1, required=True, type=click.File("rb"), metavar="FILE…")
-@gate(ok=False, gaps=[], unread=[])
+@gate(ok=False, gaps=[], unread=[], limits=[])
 def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     """Audit what a forge lets happen to the protected branch, from its own answers.
 
@@ -33,6 +33,7 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     """  # noqa: D301 -- click's mark for lines that are kept
     from interlock.core.gate.branch_rules import (
         are_rules,
+        forgeable,
         gaps,
         is_protection,
         is_ruleset,
@@ -60,11 +61,14 @@ def branch(face: Face, answers: tuple[IO[bytes], ...]) -> int:
     for each in rulesets:
         if why := left_out(each, rules):
             face.say(f"The ruleset {each.get('name') or each.get('id')} does not count: {why}.")
-    open_ways = gaps(protection_of(classic, rules, rulesets), skipped)
+    found_rules = protection_of(classic, rules, rulesets)
+    open_ways = gaps(found_rules, skipped)
+    limits = [limit] if (limit := forgeable(found_rules)) else []
     lines = [line for gap in open_ways for line in (gap.what, f"  why: {gap.why}", f"  fix: {gap.fix}")]
     lines += [f"{name} cannot be read, so its jobs are not judged." for name in unread]
-    shape = {"ok": not (open_ways or unread), "gaps": [gap.as_json() for gap in open_ways], "unread": unread}
-    face.answer(shape, lines or ["The branch lets in only what passed its gates."])
+    told = [gap.as_json() for gap in open_ways]
+    shape = {"ok": not (open_ways or unread), "gaps": told, "unread": unread, "limits": limits}
+    face.answer(shape, [*(lines or ["The branch lets in only what passed its gates."]), *limits])
     return 1 if open_ways or unread else 0
 
 

@@ -99,7 +99,7 @@ class Told:
         self._held = b"" if self._too_long else self._held + part
 
     def _tell(self, lines: bytes) -> None:
-        from interlock.app.telling import told
+        from interlock.app.stream_lines import told
         from interlock.host.text import plain
 
         for each in self._decode(lines) if lines else ():

@@ -1,25 +1,26 @@
-"""Taking secrets out of bytes or a text before it is kept or shown; where secrets come from is adapters.secrets' work.
+"""Taking secrets out of bytes or a text before it is kept or shown; how else a secret is spelled is in spellings.
 
-It finds a secret as it stands, as JSON and as a URL write it, and within Base64.  Who wants to tell a secret in
-other words (reversed, in hexadecimal, character by character) still can: redaction is against accidents.
+Who wants to tell a secret in other words (reversed, compressed, character by character) still can: redaction is against accidents.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import Final
-from urllib.parse import quote, quote_plus
+
+from interlock.core.spellings import ENCODED_LEAST, in_base64, spellings
 
 MARK: Final = b"[redacted]"
-ENCODED_LEAST: Final = 8
-"""Bytes from which on a secret's encoded forms and single lines are looked for: shorter ones would hit by chance."""
+__all__ = ["ENCODED_LEAST", "MARK", "Redactor", "redact_text"]
 
 _HEAD: Final = 3
-# Characters of Base64 that also hold bits of what stands before, by how many bytes of a group of three those are.
-_SHARED: Final = (0, 2, 3)
+_BREAKS: Final = b"\r\n"
+_LINE: Final = re.compile(rb"[^\r\n]+")
+_SHORTEST: Final = 48
+"""No shorter lines are counted on when Base64 is broken into lines."""
 
 
 class Redactor:
@@ -27,13 +28,18 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[bytes]) -> None:
         """Take the secrets; empty ones are left out, so that without any the bytes pass as they are."""
-        self._forms = sorted(
-            {form for secret in secrets for form in _forms(secret)}, key=lambda form: (-len(form), form)
-        )
-        heads = sorted({form[:_HEAD] for form in self._forms})
+        known = [secret for secret in secrets if secret]
+        self._forms = _longest_first(form for secret in known for form in spellings(secret))
+        self._broken = _longest_first(form for secret in known for form in in_base64(secret))
+        self._pieces = {piece for form in self._broken for piece in _pieces(form)}
         self._any = re.compile(b"|".join(map(re.escape, self._forms))) if self._forms else None
-        self._head = re.compile(b"(?=" + b"|".join(map(re.escape, heads)) + b")")
-        self._longest = len(self._forms[0]) if self._forms else 0
+        heads = {form[:_HEAD] for form in (*self._forms, *self._broken)}
+        heads |= {form[:at] + end for form in self._broken for at in range(1, _HEAD) for end in (b"\r", b"\n")}
+        self._head = re.compile(b"(?=" + b"|".join(map(re.escape, sorted(heads))) + b")")
+        wide = len(self._broken[0]) if self._broken else 0
+        self._longest = max(
+            len(self._forms[0]) if self._forms else 0, wide + 2 * (wide // _SHORTEST + 2) if wide else 0
+        )
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -56,16 +62,38 @@ class Redactor:
         at = 0
         open_at = len(text) if whole else self._open_at(text)
         # Looking for each form alone is many times quicker than the pattern, and most output holds no secret.
-        found = self._search(text, 0) if any(form in text for form in self._forms) else None
-        while found is not None and found.start() < open_at:
-            parts += (text[at : found.start()], MARK)
-            at = found.end()
-            found = self._search(text, at)
+        plain = any(form in text for form in self._forms)
+        broken = self._in_lines(text) if any(piece in text for piece in self._pieces) else []
+        while (found := self._next(text, at, plain, broken)) and found[0] < open_at:
+            parts += (text[at : found[0]], MARK)
+            at = found[1]
         parts.append(text[at:open_at])
         return b"".join(parts), max(at, open_at)
 
-    def _search(self, text: bytes, at: int) -> re.Match[bytes] | None:
-        return self._any.search(text, at) if self._any is not None else None
+    def _next(self, text: bytes, at: int, plain: bool, broken: list[tuple[int, int]]) -> tuple[int, int] | None:
+        """Where the next secret begins and ends; of two that begin there, the longer one."""
+        whole = self._any.search(text, at) if self._any is not None and plain else None
+        places = [whole.span()] if whole is not None else []
+        places += next(([place] for place in broken if place[0] >= at), [])
+        return min(places, key=lambda place: (place[0], -place[1]), default=None)
+
+    def _in_lines(self, text: bytes) -> list[tuple[int, int]]:
+        """Where Base64 of a secret stands, also where it is broken into lines, in their order, the longer one first."""
+        lines = [match.span() for match in _LINE.finditer(text)]
+        starts = list(accumulate((end - start for start, end in lines), initial=0))
+        folded = text.translate(None, _BREAKS)
+
+        def place(at: int) -> int:
+            line = bisect_right(starts, at) - 1
+            return lines[line][0] + at - starts[line]
+
+        found = []
+        for form in self._broken:
+            at = folded.find(form)
+            while at >= 0:
+                found.append((place(at), place(at + len(form) - 1) + 1))
+                at = folded.find(form, at + 1)
+        return sorted(found, key=lambda place: (place[0], -place[1]))
 
     def _open_at(self, text: bytes) -> int:
         """The first place from which the rest of the text is the beginning of a secret; the text's end when none is."""
@@ -79,7 +107,12 @@ class Redactor:
         return next((place for place in range(sure, len(text)) if self._may_begin(text[place:])), len(text))
 
     def _may_begin(self, rest: bytes) -> bool:
-        return any(len(form) > len(rest) and form.startswith(rest) for form in self._forms)
+        if any(len(form) > len(rest) and form.startswith(rest) for form in self._forms):
+            return True
+        folded = rest.translate(None, _BREAKS)
+        if not folded or rest[:1] in (b"\r", b"\n"):
+            return False
+        return any(len(form) > len(folded) and form.startswith(folded) for form in self._broken)
 
 
 def redact_text(text: str, secrets: Iterable[str]) -> str:
@@ -94,32 +127,11 @@ def redact_text(text: str, secrets: Iterable[str]) -> str:
     return MARK.join(redactor.feed(part) + redactor.end() for part in parts).decode("utf-8", "surrogatepass")
 
 
-def _forms(secret: bytes) -> Iterator[bytes]:
-    """A secret as it may appear, longest spelling or not; a secret of several lines also line by line."""
-    if not secret:
-        return
-    yield secret
-    if len(secret) < ENCODED_LEAST:
-        return
-    yield from _base64(secret)
-    for safe in ("", "/"):
-        quoted = quote(secret, safe=safe).encode()
-        yield from (quoted, re.sub(rb"%..", lambda match: match[0].lower(), quoted))
-    yield quote_plus(secret).encode()
-    for ascii_only in (True, False):
-        yield json.dumps(secret.decode("utf-8", "surrogateescape"), ensure_ascii=ascii_only)[1:-1].encode(
-            "utf-8", "surrogateescape"
-        )
-    lines = secret.splitlines()
-    if len(lines) > 1:
-        yield from (line for line in lines if len(line) >= ENCODED_LEAST)
+def _longest_first(forms: Iterable[bytes]) -> list[bytes]:
+    return sorted(set(forms), key=lambda form: (-len(form), form))
 
 
-def _base64(secret: bytes) -> Iterator[bytes]:
-    """What Base64 makes of the secret wherever it stands in what was encoded, such as ``user:secret``."""
-    for before, shared in enumerate(_SHARED):
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            whole = encode(bytes(before) + secret)
-            yield whole[shared : (before + len(secret)) * 8 // 6]
-            if not before:
-                yield whole.rstrip(b"=")
+def _pieces(form: bytes) -> tuple[bytes, bytes]:
+    """Two neighbouring pieces of a form, of which one at most has a break inside."""
+    half = min(len(form) // 2, _SHORTEST // 3)
+    return form[:half], form[half : 2 * half]

@@ -122,10 +122,12 @@ RULES: Final[dict[str, str]] = {
     "evidence-edited": "Evidence or history is not what was signed.",
     "evidence-unsigned": "Evidence has no signature of a key that is known.",
     "evidence-key": "Evidence is signed with a key that interlock.yaml does not list, or would be.",
+    "newer-version": "A newer version of Interlock wrote it, and this one cannot tell what it says.",
     "evidence-replayed": "Evidence of something else was put in the place of this one.",
     "not-success": "A check of the forge is not a success on exactly this commit.",
     # integration
     "file-overlap": "Another open change changes the same file.",
+    "branch-replaced": "Somebody replaced the branch after its work was judged, so that another commit stands there.",
     "text-conflict": "The change does not merge with what is before it.",
     "red-alone": "The change makes the full suite fail by itself.",
     "red-together": "The change is green alone and red together with another.",

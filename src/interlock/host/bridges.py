@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.core.problems import Refusal, Refused
-from interlock.host.sandbox import ours, system, toolchains
+from interlock.host.sandbox import own_tools, system, toolchains
 
 NAME: Final = "interlock-bridge"
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def program(name: str, *, walled: bool) -> str:
     site = _site()
     if not walled:
         return _text(sys.executable, str(_ROOT), site)
-    python = ours.python()
+    python = own_tools.python()
     same = os.path.realpath(sys.executable) == python.path
     if not same or not (system.is_shown(site) or any(Path(site).is_relative_to(tool) for tool in toolchains.tools())):
         raise Refused(
@@ -59,7 +59,7 @@ def program(name: str, *, walled: bool) -> str:
                 would_change="Install Interlock with the extra acp into a virtual environment of its own.",
             )
         )
-    return _text(python.path, ours.LIB, site)
+    return _text(python.path, own_tools.LIB, site)
 
 
 def _text(python: str, root: str, site: str) -> str:

@@ -75,8 +75,8 @@ def inside(values: Mapping[str, str], sandbox: Sandbox, *, source: Mapping[str, 
     ``values`` name paths as they are inside.  PATH keeps those entries that can be seen there, below the programs or
     at one of the sandbox's tools.  The way to proxy and gate is in it.
     """
-    from interlock.host.network import given
-    from interlock.host.sandbox import ours, toolchains
+    from interlock.host.network import settings
+    from interlock.host.sandbox import own_tools, toolchains
 
     outer = os.environ if source is None else source
     wanted = HARMLESS | (set(values.get(PASSED, "").split()) - _OWN)
@@ -88,7 +88,7 @@ def inside(values: Mapping[str, str], sandbox: Sandbox, *, source: Mapping[str, 
         "SHELL": "/bin/bash",
         "PATH": ":".join((BIN, *visible(outer.get("PATH", ""), (*sandbox.tools, *toolchains.tools())))),
     }
-    network = given.environment(sandbox, python=ours.python().path)
+    network = settings.environment(sandbox, python=own_tools.python().path)
     return exact({**own, **values, **network}, source=kept)
 
 

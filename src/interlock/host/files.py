@@ -78,9 +78,9 @@ def open_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def read_plain(path: Path | str, *, most: int, folder: int | None = None) -> bytes:
+def read_plain(path: Path | str, *, most: int) -> bytes:
     """The bytes of a plain file of at most ``most`` bytes.  Raises Unsafe, FileNotFoundError or OSError."""
-    with open_plain(path, folder=folder) as descriptor:
+    with open_plain(path) as descriptor:
         size = os.fstat(descriptor).st_size
         if size > most:
             raise Unsafe(f"{path} has {size} bytes, and {most} are allowed.")

@@ -69,8 +69,8 @@ def sandboxed(sandbox: Sandbox, folder: Path | None, *, terminal: bool = False) 
 
     Raises as ``holder`` does.
     """
-    from interlock.host.network import given
-    from interlock.host.sandbox import command, ours
+    from interlock.host.network import settings
+    from interlock.host.sandbox import command, own_tools
 
     with ExitStack() as stack:
         try:
@@ -78,13 +78,13 @@ def sandboxed(sandbox: Sandbox, folder: Path | None, *, terminal: bool = False) 
         except (OSError, ValueError) as fault:
             raise _no_network(fault) from fault
         walls = stack.enter_context(command.walls(sandbox, more=sockets, terminal=terminal))
-        relays = given.relays_inside(sandbox)
+        relays = settings.relays_inside(sandbox)
         words = [f"write={path}" for path in command.writable(sandbox, sockets)]
         words += [f"relay={relay.listen},{relay.connect}" for relay in relays]
         words += ["terminal"] if terminal else []
 
         def argv(control: int, status: int) -> list[str]:
-            return [*walls.words, *ours.keeper(control, status, "sandbox", *words)]
+            return [*walls.words, *own_tools.keeper(control, status, "sandbox", *words)]
 
         yield Holder(
             argv=argv,

@@ -46,7 +46,6 @@ class Ladder:
         self._said: float | None = None
         self._steps: list[tuple[str, float]] = []
         self._until: float | None = None
-        self._exited = False
         self.over = False
         self.word: str | None = None
         self.why = ""
@@ -63,7 +62,6 @@ class Ladder:
 
     def exited(self) -> None:
         """The command has ended; what it left behind gets a moment, then SIGTERM, then SIGKILL."""
-        self._exited = True
         self._steps = [("name", 0.0), ("term", self._limits.terminate), ("end", 0.0)]
         self._until = self._ran + self._limits.linger
 

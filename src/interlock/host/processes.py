@@ -24,7 +24,7 @@ from interlock.core.sandbox import Sandbox
 from interlock.host import holders, keeper, tree
 from interlock.host.holders import Holder
 from interlock.host.ladder import Ladder, Limits
-from interlock.host.lastword import LastWord
+from interlock.host.last_line import LastWord
 from interlock.host.logs import Cap
 from interlock.host.outputs import Output, widen
 

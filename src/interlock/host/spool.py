@@ -25,7 +25,7 @@ PACK_MOST: Final = 64 * 1024
 MOST_MESSAGES: Final = 1000
 CARD: Final = "card.json"
 _SURE_NS: Final = 1_000_000_000
-_NAME: Final = re.compile(r"(\d{6})-(stop|scope-request|attach|note|pack)\.json")
+_NAME: Final = re.compile(rf"(\d{{6}})-({'|'.join(VERBS)})\.json")
 
 
 class SpoolFull(Exception):

@@ -28,6 +28,7 @@ _FORBIDDEN: Final = re.compile(
 )
 _INTRODUCERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 _OPEN_MOST: Final = 4096
+_TOLD: Final = 8
 _LINE_MOST: Final = 2000
 _TAIL_BYTES: Final = 1 << 16
 _ERROR: Final = re.compile(
@@ -73,16 +74,16 @@ def last_lines(path: Path, count: int = 40) -> str:
     return "\n".join(line if len(line) <= _LINE_MOST else f"…{line[-_LINE_MOST:]}" for line in lines[-count:])
 
 
-def telling_lines(text: str, count: int = 8) -> str:
+def telling_lines(text: str) -> str:
     """The lines of a log that tell why something failed: the first that names an error with those after it, and the last two.
 
-    The last ``count`` where no line names one, or where they hold it anyway.  Lines of a mere prefix are left out.
+    The last eight where no line names one, or where they hold it anyway.  Lines of a mere prefix are left out.
     """
     lines = [line for line in text.splitlines() if not _BARE.match(line)]
     first = next((at for at, line in enumerate(lines) if _ERROR.search(line) and not _WARNING.search(line)), None)
-    if first is None or first >= len(lines) - count:
-        return "\n".join(lines[-count:])
-    return "\n".join((*lines[first : first + count - 3], "…", *lines[-2:]))
+    if first is None or first >= len(lines) - _TOLD:
+        return "\n".join(lines[-_TOLD:])
+    return "\n".join((*lines[first : first + _TOLD - 3], "…", *lines[-2:]))
 
 
 class Stream:

@@ -18,6 +18,7 @@ from interlock.core.problems import Refusal
 
 if TYPE_CHECKING:  # every verb imports the ports, and few need what these are of
     from interlock.core.job.chain import Filed, Linked
+    from interlock.core.job.seals import Seal
     from interlock.core.job.verified import Verified
 
 
@@ -121,6 +122,10 @@ class Store(Protocol):
 
     def chain(self, *, after: int = 0, most: int | None = None) -> tuple[Linked, ...]:
         """Events with their digests in their order, later than ``after`` and at most so many."""
+        ...
+
+    def seals(self) -> tuple[Seal, ...]:
+        """The signatures of the events, one for each transaction that wrote some, in their order."""
         ...
 
     def cached_run(self, key: str) -> CheckRun | None:

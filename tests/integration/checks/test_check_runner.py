@@ -77,10 +77,10 @@ def test_the_log_holds_the_raw_bytes_and_is_named_within_the_record(bench: Bench
 
 
 def test_its_limit_ends_it_and_what_was_written_is_kept(bench: Bench) -> None:
-    run = bench.run("echo begun; sleep 600", timeout=0.4)
+    run = bench.run("echo begun; sleep 600", timeout=1.5)
     assert (run.timed_out, run.exit_code) == (True, None)
     assert run.tail.startswith("begun")
-    assert "0.4 s" in run.tail
+    assert "1.5 s" in run.tail
 
 
 def test_a_check_that_is_shot_did_not_end_by_itself(bench: Bench) -> None:

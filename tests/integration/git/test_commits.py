@@ -12,6 +12,7 @@ from interlock.core.gate.changes import SUBMODULE
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def paths(repo, base: str, head: str) -> dict[str, str]:

@@ -8,9 +8,11 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 from tests.integration.git.build import ENV, World, git, world
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 CREATING = Path(__file__).with_name("creating.py")
 
 

@@ -16,6 +16,7 @@ from interlock.core.problems import Refused
 from interlock.host.commands import Finished
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def naive(team: World, base: str, head: str) -> list[tuple[str, str]] | None:

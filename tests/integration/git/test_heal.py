@@ -21,7 +21,7 @@ from tests.needs import FULL
 
 from interlock.ports.isolation import Place
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

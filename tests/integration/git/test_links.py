@@ -13,6 +13,7 @@ from interlock.core.gate.scope import judge_scope
 from interlock.ports.repository import Merged, TextConflict
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 FIRST, SECOND, THIRD = ("1" * 40, "2" * 40, "3" * 40)
 DECLARED = '[submodule "lib"]\n\tpath = lib\n\turl = https://example.invalid/lib\n'

@@ -158,6 +158,25 @@ def test_the_attributes_of_the_base_decide_how_files_are_merged(tmp_path: Path, 
     agree(top, found, heads)
 
 
+def test_that_one_base_has_no_attributes_says_nothing_of_another(tmp_path: Path) -> None:
+    """What is known spares the listing of the base's files, for exactly the tree that it was found in."""
+    top = repository(tmp_path)
+    base: Tree = {"a.txt": ("100644", TEXT)}
+    united: Tree = {**base, ".gitattributes": ("100644", b"*.txt merge=union\n")}
+    sides: dict[str, Tree] = {f"agent/{n}": {"a.txt": ("100644", edited(4, b"by %d" % n))} for n in range(2)}
+    other = tangle.commits(top, [("main", base, []), ("united", united, ["main"])])["united"]
+    heads = built(top, base, sides)
+    kept = tmp_path / "kept"
+    for known in (Known(kept), Known(kept), Known(), *[Known()] * 2):
+        for on, clashes in (("main", True), (other, False), ("main", True)):
+            found = matrix_of(top, heads, on, known)
+            assert bool(found.pairs) is clashes
+    reader = open_reader(top)
+    with melting_pot(reader.git, reader.resolve("main"), known=Known(kept)) as pot:
+        pot.matrix(heads)
+        assert pot._listed is None
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_a_driver_is_never_run_and_two_changes_of_its_file_clash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool

@@ -21,6 +21,7 @@ from interlock.host.commands import Finished
 from interlock.testing.world import World as WholeWorld
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def tracked(repo: GitRepo) -> dict[str, str]:

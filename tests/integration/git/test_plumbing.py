@@ -15,6 +15,7 @@ from interlock.adapters.git.plumbing import GitDir, environment
 from interlock.core.problems import Misuse
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_command_that_does_not_end_is_ended(team: World) -> None:
     start = time.monotonic()
     with pytest.raises(GitFailed, match=r"git wait failed: it did not end within 0\.3 s\."):
         mirror.run("wait", seconds=0.3)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 25, "not the 30 s of the command"
 
 
 def test_no_hook_runs(team: World) -> None:

@@ -12,6 +12,7 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 CHANGES = "echo changed > a.txt; mkdir -p new; echo new > 'new/with space.txt'; echo x > ignored.log"
 

@@ -20,6 +20,7 @@ from interlock.adapters.git.scratch import scratch
 from interlock.ports.repository import Inverse, Merged, TextConflict
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 STYLES: tuple[Literal["merge", "squash", "rebase"], ...] = ("merge", "squash", "rebase")
@@ -333,3 +334,21 @@ def odd_line(chance: random.Random) -> bytes:
     )
     long = b" merge=" + b"y" * chance.choice([2010, 2030, 2048]) + b" text" if chance.random() < 0.1 else b""
     return start + chance.choice(ODD_PATTERNS) + b"".join(words) + long
+
+
+def test_a_kept_object_is_whole_or_not_there_however_its_writing_ended(tmp_path: Path, monkeypatch) -> None:
+    """What is there is never written again, so half of one that a kill left would stop every later merge."""
+    git(tmp_path, "init", "-q", "--bare", "g")
+    source = GitDir(path=tmp_path / "g")
+
+    def cut(_: int) -> None:
+        raise OSError("the power failed")
+
+    with scratch(source, keep=True) as made:
+        with monkeypatch.context() as failing:
+            failing.setattr("os.fsync", cut)
+            with pytest.raises(OSError, match="power"):
+                made.put("blob", b"one")
+        assert not list((tmp_path / "g" / "objects").glob("??/" + "?" * 38))
+        oid = made.put("blob", b"one")
+    assert "one" == source.text("cat-file", "blob", oid)

@@ -12,6 +12,7 @@ import pytest
 from tests.integration.git.build import ENV, World, git, place, work, world, write
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 CARD = """\
 slug: {slug}

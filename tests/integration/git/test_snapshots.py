@@ -12,6 +12,7 @@ from interlock.core.problems import Refused
 from interlock.ports.isolation import Place
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 REF = "refs/interlock/trash/t/job1-7"
 

@@ -13,6 +13,7 @@ from interlock.core.problems import Refused
 from interlock.ports.isolation import Place
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def test_equal_means_tracked_files_and_nothing_else_but_what_is_known(team: World) -> None:

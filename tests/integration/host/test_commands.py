@@ -37,7 +37,7 @@ def test_deadline_kills_the_whole_group(tmp_path: Path) -> None:
     with pytest.raises(TimedOut):
         run(["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"], env=ENV, seconds=0.5)
     child = int(mark.read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline, "the child of the command outlived it"
         time.sleep(0.02)

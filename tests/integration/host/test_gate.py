@@ -21,7 +21,8 @@ from tests.leftovers import no_thread_left
 from interlock.core.problems import Refused
 from interlock.core.sandbox import GIT_SOCKET, Gate, Sandbox
 from interlock.host.network import ssh
-from interlock.host.network.porter import environment, serving
+from interlock.host.network.porter import serving
+from interlock.host.network.settings import environment
 
 LIB = Path(ssh.__file__).resolve().parents[3]
 OUTER = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.host import homes, leavings
+from interlock.host import empty_folders, homes
 from interlock.host.environment import PASSED
 
 
@@ -74,6 +74,6 @@ def test_empty_folders_that_a_client_leaves_go_and_everything_else_stays(tmp_pat
     (tmp_path / "src" / "below").mkdir()
     (tmp_path / ".codex").symlink_to(tmp_path / "src" / "below")
     wanted = (".agents", ".aws", ".codex", "full", "file", "src/below", "..", ".", "")
-    assert leavings.remove_empty(tmp_path, wanted) == (".agents", ".aws")
+    assert empty_folders.remove_empty(tmp_path, wanted) == (".agents", ".aws")
     assert sorted(os.listdir(tmp_path)) == [".codex", "file", "full", "src"]
     assert (tmp_path / "src" / "below").is_dir()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from interlock.host.lastword import LINE_MOST, LastWord
+from interlock.host.last_line import LINE_MOST, LastWord
 
 LAST = b'{"subtype": "success", "type": "result", "result": "done"}\n'
 

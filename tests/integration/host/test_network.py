@@ -21,7 +21,8 @@ import pytest
 from interlock.core.sandbox import PROXY_PORT, PROXY_SOCKET, Host, Relay, Sandbox
 from interlock.host.network import addresses, inside, lookup, places
 from interlock.host.network.allow import BadTarget, Denied, Target, judge, read_target
-from interlock.host.network.porter import environment, relays_inside, serving
+from interlock.host.network.porter import serving
+from interlock.host.network.settings import environment, relays_inside
 
 LIB = Path(inside.__file__).resolve().parents[3]
 Resolve = Callable[[str], Sequence[str]]
@@ -295,8 +296,8 @@ def test_network_public_addresses_are_public_in_every_form() -> None:
         "64:ff9b::808:808",
         "2002:808:808::1",
     )
-    assert [each for each in public if addresses.inner(each)] == []
-    assert addresses.inner("example.org")
+    assert [each for each in public if addresses.why_inner(each)] == []
+    assert addresses.why_inner("example.org")
 
 
 def test_network_a_name_that_changes_its_mind_is_refused_and_is_asked_once_a_request(tmp_path: Path) -> None:

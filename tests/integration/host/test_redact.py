@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
+import shlex
 import tracemalloc
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given, settings
@@ -131,3 +134,65 @@ def test_memory_does_not_grow_with_the_stream() -> None:
 def test_a_text_for_the_record_loses_its_secrets_and_keeps_the_rest() -> None:
     assert redact_text("ä \udcff key=s3cr3t-value ü", ["s3cr3t-value", ""]) == "ä \udcff key=[redacted] ü"
     assert redact_text("nothing here", []) == "nothing here"
+
+
+# ---------------------------------------------------------------- how programs that mean no harm spell a secret
+ODD = """p@ss'w/rd&<"5>\\$x`y äé"""
+LONG = "k3y/" + "0123456789abcdefABCDEF+-" * 9
+KEY = "-----BEGIN KEY-----\n" + "\n".join(chr(65 + at) * 64 for at in range(6)) + "\n-----END KEY-----"
+
+
+def in_lines(data: bytes, width: int, end: bytes = b"\n") -> bytes:
+    text = base64.b64encode(data)
+    return end.join(text[at : at + width] for at in range(0, len(text), width))
+
+
+def go_json(text: str) -> str:
+    said = json.dumps(text, ensure_ascii=False)[1:-1]
+    return said.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+SPELLED = {
+    "as it stands": lambda s: s.encode(),
+    "hexadecimal": lambda s: s.encode().hex().encode(),
+    "hexadecimal, capitals": lambda s: s.encode().hex().upper().encode(),
+    "Base64": lambda s: base64.b64encode(s.encode()),
+    "Base64 in lines of 76": lambda s: in_lines(b"user:" + s.encode(), 76),
+    "Base64 in lines of 64": lambda s: in_lines(s.encode(), 64),
+    "Base64 in lines of a mail": lambda s: in_lines(b"xy" + s.encode(), 76, b"\r\n"),
+    "Base64 that begins in the line before": lambda s: in_lines(b"x" * 55 + s.encode(), 76),
+    "a URL": lambda s: quote(s, safe="").encode(),
+    "a URL within a URL": lambda s: quote(quote(s, safe=""), safe="").encode(),
+    "JSON": lambda s: json.dumps(s).encode(),
+    "JSON within JSON": lambda s: json.dumps(json.dumps(s)).encode(),
+    "JSON of Go": lambda s: go_json(s).encode(),
+    "JSON of PHP": lambda s: json.dumps(s)[1:-1].replace("/", "\\/").encode(),
+    "XML text": lambda s: escape(s).encode(),
+    "an XML attribute": lambda s: escape(s, {'"': "&quot;"}).encode(),
+    "HTML": lambda s: html.escape(s).encode(),
+    "shell quotes": lambda s: shlex.quote(s).encode(),
+    "a shell's trace": lambda s: s.replace("'", "'\\''").encode(),
+    "UTF-16": lambda s: s.encode("utf-16-le"),
+    "UTF-16, the other way round": lambda s: s.encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("step", [1, 7, 64, 1 << 20])
+@pytest.mark.parametrize("secret", [ODD, LONG, KEY], ids=["odd", "long", "key"])
+@pytest.mark.parametrize("how", SPELLED)
+def test_a_secret_is_taken_out_however_a_program_spells_it(how: str, secret: str, step: int) -> None:
+    data = SPELLED[how](secret)
+    kept = redact(b"before\n" + data + b"\nafter", secret.encode(), step=step)
+    assert MARK in kept
+    assert kept.startswith(b"before\n")
+    assert kept.endswith(b"\nafter")
+    # Beside the mark stand what was around the secret, and at most a character of Base64 at each end of it.
+    around = {"Base64 that begins in the line before": 76, "Base64 in lines of 76": 8, "Base64 in lines of a mail": 4}
+    assert len(kept) <= len(b"before\n\nafter") + len(MARK) + 6 + around.get(how, 0)
+
+
+@pytest.mark.parametrize("how", ["backwards", "letter by letter"])
+def test_who_wants_to_tell_a_secret_still_can(how: str) -> None:
+    """What redaction is not: docs/howto/guards-and-secrets.md says so."""
+    data = LONG[::-1] if how == "backwards" else " ".join(LONG)
+    assert redact(data.encode(), LONG.encode()) == data.encode()

@@ -327,8 +327,8 @@ def test_a_starter_that_is_shot_leaves_nothing(box: Box, layered: bool) -> None:
     finally:
         starter.send_signal(signal.SIGKILL)
         starter.wait()
-    wait_until(lambda: not seen("il-orphan"), 5)
-    wait_until(lambda: not [pid for pid in below if procfs.stat(pid) is not None], 5)
+    wait_until(lambda: not seen("il-orphan"))
+    wait_until(lambda: not [pid for pid in below if procfs.stat(pid) is not None])
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -342,7 +342,7 @@ def test_any_process_before_the_command_that_is_shot_takes_all_with_it(box: Box,
     ended, _ = box.run("exec -a il-shot sleep 600 & wait", started=shoot)
     assert (ended.how, ended.exit_code) == ("interrupted", None)
     assert time.monotonic() - began < 10
-    wait_until(lambda: not seen("il-shot"), 5)
+    wait_until(lambda: not seen("il-shot"))
 
 
 # ---------------------------------------------------------------- attempts

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from tests.integration.host.boxes import Box, a_box
 
-from interlock.host.sandbox import landlock, ours, seccomp
+from interlock.host.sandbox import landlock, own_tools, seccomp
 
 CALL = """
 import ctypes, os, sys
@@ -35,7 +35,7 @@ def box() -> Iterator[Box]:
 def call(box: Box, *words: int) -> str:
     """What a system call gives inside; -77 stands for some memory."""
     numbers = " ".join(map(str, words))
-    _, log = box.run(f"{ours.python().path} -I -c '{CALL}' {numbers}")
+    _, log = box.run(f"{own_tools.python().path} -I -c '{CALL}' {numbers}")
     return log.strip()
 
 
@@ -162,7 +162,7 @@ for name, words in json.load(sys.stdin).items():
 
 @X86
 def test_each_refused_call_is_refused_in_a_sandbox(box: Box) -> None:
-    _, log = box.run(f"{ours.python().path} -I -c '{ALL_CALLS}'", stdin=json.dumps(CALLS).encode())
+    _, log = box.run(f"{own_tools.python().path} -I -c '{ALL_CALLS}'", stdin=json.dumps(CALLS).encode())
     assert log.splitlines() == [f"{name} {REFUSED}" for name in CALLS]
 
 
@@ -173,7 +173,7 @@ def test_clone3_is_unknown_so_that_libc_takes_the_one_that_can_be_seen(box: Box)
 
 @X86
 def test_the_other_calling_conventions_end_the_process(box: Box) -> None:
-    ended, _ = box.run(f"{ours.python().path} -I -S -c '{CALL}' {0x40000000 | 39}; echo $? >&2; exit 0")
+    ended, _ = box.run(f"{own_tools.python().path} -I -S -c '{CALL}' {0x40000000 | 39}; echo $? >&2; exit 0")
     assert ended.exit_code == 0
     assert "159" in box.log.read_text()  # 128 + SIGSYS
 
@@ -181,7 +181,9 @@ def test_the_other_calling_conventions_end_the_process(box: Box) -> None:
 @pytest.mark.parametrize("family", [17, 40, 38])
 def test_sockets_of_other_families_are_refused(box: Box, family: int) -> None:
     script = f"import socket\ntry:\n    socket.socket({family}, 2 if {family} != 38 else 5)\nexcept OSError as e: print(e.strerror)"
-    assert box.run(f"{ours.python().path} -I -c '{script}'")[1].strip() == "Address family not supported by protocol"
+    assert (
+        box.run(f"{own_tools.python().path} -I -c '{script}'")[1].strip() == "Address family not supported by protocol"
+    )
 
 
 ORDINARY = """
@@ -211,7 +213,7 @@ print("fine")
 
 def test_ordinary_work_goes_on(box: Box) -> None:
     (box.root / "tree" / "work.py").write_text(ORDINARY)
-    ended, log = box.run(f"{ours.python().path} -I work.py")
+    ended, log = box.run(f"{own_tools.python().path} -I work.py")
     assert (ended.exit_code, log) == (0, "fine\n")
     assert ended.leftovers == ()
 
@@ -280,5 +282,5 @@ def test_the_second_wall_is_around_a_command_and_not_the_keeper(box: Box) -> Non
 
 
 def test_a_crash_inside_starts_no_program_outside(box: Box) -> None:
-    script = f"{ours.python().path} -I -c 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'"
+    script = f"{own_tools.python().path} -I -c 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'"
     assert box.run(script)[1].strip() == "(1, 1)"

@@ -131,7 +131,7 @@ def test_a_shell_leaves_nothing_behind(box: Box) -> None:
         shell.until("ended 3")
     finally:
         shell.close()
-    wait_until(lambda: not seen("il-behind"), 5)
+    wait_until(lambda: not seen("il-behind"))
 
 
 def test_a_shell_whose_starter_is_shot_ends_too(box: Box) -> None:
@@ -139,7 +139,7 @@ def test_a_shell_whose_starter_is_shot_ends_too(box: Box) -> None:
     wait_until(lambda: seen("il-shell"))
     os.kill(shell.pid, 9)
     shell.close()
-    wait_until(lambda: not seen("il-shell"), 5)
+    wait_until(lambda: not seen("il-shell"))
 
 
 def test_a_shell_cannot_type_into_the_terminal_it_was_given(box: Box) -> None:

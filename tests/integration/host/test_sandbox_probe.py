@@ -13,7 +13,7 @@ from tests.integration.host.boxes import needs_sandbox
 from interlock.core.problems import InterlockError, Refused
 from interlock.core.sandbox import Sandbox
 from interlock.host import environment, probes
-from interlock.host.sandbox import bwrap, command, identity, ours, system
+from interlock.host.sandbox import bwrap, command, identity, own_tools, system
 from interlock.host.sandbox.probe import Probe, fix_for, probe
 
 
@@ -170,17 +170,17 @@ def test_a_python_in_a_home_is_not_shown_with_the_home(monkeypatch: pytest.Monke
     binary.touch(mode=0o755)
     monkeypatch.setattr("sys.executable", str(binary))
     monkeypatch.setattr("sys.base_prefix", str(tmp_path / "person"))
-    ours.python.cache_clear()
+    own_tools.python.cache_clear()
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     try:
         with pytest.raises(Refused) as caught:
-            ours.python()
+            own_tools.python()
         assert caught.value.refusal.rule == "sandbox"
         monkeypatch.setattr("shutil.which", lambda *_, **__: "/usr/bin/env")
-        assert ours.python().folder is None
-        assert system.is_shown(ours.python().path)
+        assert own_tools.python().folder is None
+        assert system.is_shown(own_tools.python().path)
     finally:
-        ours.python.cache_clear()
+        own_tools.python.cache_clear()
 
 
 def test_a_python_in_a_folder_of_its_own_is_shown_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -189,12 +189,12 @@ def test_a_python_in_a_folder_of_its_own_is_shown_with_it(monkeypatch: pytest.Mo
     binary.touch(mode=0o755)
     monkeypatch.setattr("sys.executable", str(binary))
     monkeypatch.setattr("sys.base_prefix", str(tmp_path / "cpython-3.12"))
-    ours.python.cache_clear()
+    own_tools.python.cache_clear()
     try:
-        assert ours.python() == (str(binary), str(tmp_path / "cpython-3.12"))
-        assert [bind.target for bind in ours.binds()] == [
+        assert own_tools.python() == (str(binary), str(tmp_path / "cpython-3.12"))
+        assert [bind.target for bind in own_tools.binds()] == [
             "/run/interlock/lib/interlock",
             str(tmp_path / "cpython-3.12"),
         ]
     finally:
-        ours.python.cache_clear()
+        own_tools.python.cache_clear()

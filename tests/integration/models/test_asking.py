@@ -9,9 +9,9 @@ import pytest
 
 from interlock.core.agent.dialect import Dialect
 from interlock.host.models import body
-from interlock.host.models.asking import Wanted, wanted
 from interlock.host.models.hiding import Hiding
 from interlock.host.models.scanning import BadBody, scan
+from interlock.host.models.server_side import Wanted, wanted
 
 FAR = "https://example.org/" + "x" * 2000
 

@@ -31,7 +31,7 @@ from interlock.adapters.records import JobRecords
 from interlock.core.agent.gateway import Ceiling
 from interlock.core.agent.usage import Usage
 from interlock.host.models import body, meter, passing
-from interlock.host.models import told as lines
+from interlock.host.models import call_record as lines
 from interlock.host.models.meter import Meter
 from interlock.testing.models import Say, ScriptedModels, Tokens
 

@@ -11,8 +11,8 @@ import pytest
 from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.host.models import meter
+from interlock.host.models.estimate import estimated
 from interlock.host.models.meter import Meter
-from interlock.host.models.need import estimated
 
 
 def sse(*events: Any) -> bytes:

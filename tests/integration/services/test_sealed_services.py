@@ -18,7 +18,7 @@ from tests.integration.watching import seen, wait_until
 
 from interlock.adapters.commands import HostCommands
 from interlock.adapters.services import HostServices
-from interlock.app.beside import socket_name, socket_of
+from interlock.app.running_services import socket_name, socket_of
 from interlock.core.contract.around import Ready, Service
 from interlock.core.problems import Refused
 from interlock.core.sandbox import SOCKETS, Bind, Relay, Sandbox

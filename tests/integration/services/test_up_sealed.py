@@ -19,10 +19,10 @@ from tests.integration.services.serving import free_base, server
 from tests.integration.watching import seen, wait_until
 
 from interlock.app.base import last_view
-from interlock.app.beside import ended
 from interlock.app.cardjson import from_json
 from interlock.app.down import down
 from interlock.app.rooms import room_of
+from interlock.app.running_services import ended
 from interlock.app.up import up
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.problems import Refused

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from interlock.adapters.agents.outside import mapping, objects, shape_of, text
+from interlock.adapters.agents.untrusted import mapping, objects, shape_of, text
 from interlock.core.agent.seen import (
     Began,
     Denied,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from interlock.adapters.agents.outside import mapping, objects, shape_of, text
+from interlock.adapters.agents.untrusted import mapping, objects, shape_of, text
 from interlock.core.agent.seen import (
     Began,
     Denied,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from interlock.adapters.agents.outside import mapping, objects, shape_of, text
+from interlock.adapters.agents.untrusted import mapping, objects, shape_of, text
 from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import AgentOutcome, ProcessEnd

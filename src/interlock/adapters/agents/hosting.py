@@ -12,7 +12,7 @@ from typing import Final
 from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.sandbox import AT, HOME, RUN, Sandbox
 from interlock.host import answers, bridges, environment, files, guards, homes
-from interlock.host.sandbox import identity, ours
+from interlock.host.sandbox import identity, own_tools
 from interlock.ports.agents import Assignment
 from interlock.ports.isolation import Room
 
@@ -134,7 +134,7 @@ def _inside(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dic
 
 def _shown(values: dict[str, str], sandbox: Sandbox, folder: Path) -> tuple[dict[str, str], Sandbox]:
     """The task's values as they are inside, and the sandbox with tools and spool in it."""
-    sandbox = sandbox.with_bind(str(_tools(folder, ours.task_tool())), environment.BIN)
+    sandbox = sandbox.with_bind(str(_tools(folder, own_tools.task_tool())), environment.BIN)
     spool = values.get(_SPOOL, _SPOOL_INSIDE)
     if spool != _SPOOL_INSIDE:
         identity.own(Path(spool), sandbox.user)
@@ -153,8 +153,8 @@ def _guard(tools: Path, room: Room, values: Mapping[str, str]) -> None:
         rules=room.guarded.rules,
         approved=room.guarded.approved,
         search=values["PATH"],
-        python=ours.python().path if inside else sys.executable,
-        root=ours.LIB if inside else str(_ROOT),
+        python=own_tools.python().path if inside else sys.executable,
+        root=own_tools.LIB if inside else str(_ROOT),
     )
 
 

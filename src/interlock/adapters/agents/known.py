@@ -22,7 +22,7 @@ from interlock.core.agent.usage import Usage, believed
 from interlock.core.contract.card import AgentChoice
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import HOME, Sandbox
-from interlock.host import answers, bridges, clients, files, homes, leavings, logins
+from interlock.host import answers, bridges, clients, empty_folders, files, homes, logins
 from interlock.host.sandbox import toolchains
 from interlock.ports.agents import Assignment, Reading
 from interlock.ports.isolation import Room
@@ -132,7 +132,7 @@ class KnownAgents:
         answers.answer(folder / answers.FOLDER, asked, choice, by)
 
     def tidy(self, folder: Path, tree: Path) -> tuple[str, ...]:
-        return leavings.remove_empty(tree, [str(each) for each in _plan_of(folder).get("quiet", ())])
+        return empty_folders.remove_empty(tree, [str(each) for each in _plan_of(folder).get("quiet", ())])
 
     def forget(self, folder: Path) -> tuple[str, ...]:
         place = str(_plan_of(folder).get("login") or "")

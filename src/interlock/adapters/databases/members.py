@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 
 from interlock.adapters.databases import keeping, settings
-from interlock.adapters.databases.owning import reassign
+from interlock.adapters.databases.ownership import reassign
 from interlock.adapters.databases.server import (
     Connection,
     Server,

@@ -20,7 +20,7 @@ from interlock.adapters.databases.members import (
     set_password,
     sweep,
 )
-from interlock.adapters.databases.owning import take_all
+from interlock.adapters.databases.ownership import take_all
 from interlock.adapters.databases.server import (
     Connection,
     Server,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from interlock.adapters.facts.go_chains import Chains
 from interlock.adapters.facts.go_marks import called
-from interlock.adapters.facts.go_places import Places
 from interlock.adapters.facts.go_types import (
     BASIC,
     BUILTIN,
@@ -21,6 +21,7 @@ from interlock.adapters.facts.go_types import (
     first_of,
     function_type,
     id_of,
+    kind_of,
     named,
     parameters,
     taken_as,
@@ -75,7 +76,7 @@ def _required(data: str) -> Iterator[Mark]:
             )
 
 
-class _Reader(Places):
+class _Reader(Chains):
     """One file on its way to facts."""
 
     def read(self, root: Node) -> FileFacts:
@@ -159,13 +160,15 @@ class _Reader(Places):
 
     def _on_short_var_declaration(self, node: Node, scope: Scope) -> Entered:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        names = [text(each) for each in left.named_children] if left is not None else []
+        names = left.named_children if left is not None else []
         values = right.named_children if right is not None else []
         for at, name in enumerate(names):
             if len(values) == len(names):
-                scope.names[name] = values[at]
+                scope.names[text(name)] = values[at]
+            elif values and at:
+                self.bound(name, values[0], f"#{at}", scope)
             else:
-                scope.names[name] = values[0] if values and at == 0 else None
+                scope.names[text(name)] = values[0] if values else None
         return [(right, scope)] if right is not None else ()
 
     def _on_range_clause(self, node: Node, scope: Scope) -> Entered:
@@ -173,8 +176,11 @@ class _Reader(Places):
         if any(child.type == ":=" for child in node.children) and left is not None:
             names = left.named_children
             for at, each in enumerate(names):
-                # The second name holds elements of what is ranged over, where its type is shown.
-                scope.names[text(each)] = self.element(right, scope) if at == 1 and right is not None else None
+                # The second name holds elements of what is ranged over.
+                shown = self.element(right, scope) if at == 1 and right is not None else None
+                scope.names[text(each)] = shown
+                if at == 1 and shown is None:
+                    self.bound(each, right, "[]", scope)
             return [(right, scope)] if right is not None else ()
         return [(child, scope) for child in node.named_children]
 
@@ -225,6 +231,12 @@ class _Reader(Places):
     def _on_composite_literal(self, node: Node, scope: Scope) -> Entered | None:
         of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
         values = [each for each in body.named_children if each.type == "literal_element"] if body is not None else []
+        inner = (
+            of.child_by_field_name("element") if of is not None and of.type in {"slice_type", "array_type"} else None
+        )
+        for each in values:
+            if inner is not None:
+                self._fits(each, written(inner))
         if values and of is not None and of.type in {"type_identifier", "qualified_type"}:
             source, name = self.place(of, scope)
             if name:
@@ -262,7 +274,7 @@ class _Reader(Places):
         )
         if generic is not None and function.named_children:
             function = function.named_children[0]
-        then = (*taken_as(node), *self._gives(arguments))
+        then = (*taken_as(node), *self._gives(arguments, scope))
         if function.type == "identifier":
             self._name(function, scope, given, then)
             return rest
@@ -270,13 +282,18 @@ class _Reader(Places):
             return [*self._selector(function, scope, given, then), *rest]
         return [(function, scope), *rest]
 
-    def _gives(self, arguments: Node | None) -> Iterator[str]:
+    def _gives(self, arguments: Node | None, scope: Scope) -> Iterator[str]:
         """What a call is given that shows its own type: one of the file's types, or a function."""
         for at, each in enumerate(arguments.named_children if arguments is not None else ()):
             if each.type == "func_literal":
                 yield f"gives:{at}:{function_type(each)}"
+            elif kind := kind_of(each, scope):
+                yield f"gives:{at}:{kind}"
             else:
                 source, name = named(declared_type(each))
+                made = each.child_by_field_name("operand") if each.type == "unary_expression" else each
+                if made is not None and made.type == "composite_literal" and name:
+                    yield f"gives:{at}:made/{'*' if made is not each else ''}{name}"
                 if not source and name in self.types and self.types[name][1] != "interface":
                     yield f"gives:{at}:type/{name}"
 
@@ -304,7 +321,7 @@ class _Reader(Places):
                 text(member), line(member), source=source, of=self.locals.get(source, ""), call=call, then=then
             )
             return []
-        source, of = self.place(operand, scope)
+        source, of = self.chain(operand, scope)
         self.notes.use(text(member), line(member), source=source, of=of or "?", call=call, then=then)
         return [(operand, scope)]
 

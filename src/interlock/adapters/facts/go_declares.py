@@ -133,6 +133,8 @@ class Declares:
             self.bases[name] = [written(shown)]
         elif shown is not None and shown.type == "function_type":
             self.shapes[name] = function_type(shown)
+        elif shown is not None and kind == "type":
+            self.shapes[name] = written(shown)
         self.shapes[name] = generic_shape(spec) or self.shapes.get(name, "")
         self.types[name] = (line(spec), kind)
 

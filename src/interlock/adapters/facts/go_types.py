@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from interlock.adapters.facts.treesitter import text
+from interlock.adapters.facts.treesitter import Scope, text
 from interlock.core.merge.facts import Call, Signature
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ BUILTIN: Final = BASIC | frozenset(
         "main",
     ]
 )
+_SPAN: Final = re.compile(r"(?:\d+\s*\*\s*)?time\.(?:Nano|Micro|Milli)?(?:second|Second|Minute|Hour)")
+_LITERALS: Final = {"interpreted_string_literal": "text", "raw_string_literal": "text", "int_literal": "number", "float_literal": "number"}  # fmt: skip
 _VERSION: Final = re.compile(r"v\d+")
 _DOTTED: Final = re.compile(r"\.v\d+$")
 _WRAPPED = {"pointer_type", "parenthesized_type", "parenthesized_expression", "unary_expression", "type_elem"}
@@ -179,6 +181,14 @@ def element_type(body: Node | None) -> Node | None:
     while inner is not None and inner.type == "pointer_type":
         inner = inner.named_children[0]
     return inner if inner is not None and inner.type in {"type_identifier", "qualified_type"} else None
+
+
+def kind_of(value: Node, scope: Scope) -> str:
+    """The plain type of an argument: of a name that declares it, or a number of units of time."""
+    if value.type == "identifier":
+        shown = scope.find(text(value))[1]
+        return text(shown) if shown is not None and shown.type == "type_identifier" and text(shown) in BASIC else ""
+    return "time.Duration" if _SPAN.fullmatch(text(value)) else ""
 
 
 def results_of(result: Node | None) -> str:
@@ -333,6 +343,9 @@ def calculated(node: Node) -> tuple[str, ...]:
         above = above.parent
     sign = above.child_by_field_name("operator") if above is not None else None
     kinds = {"binary_expression", "assignment_statement"}
+    if above is not None and above.type == "binary_expression" and text(sign) in {"==", "!="}:
+        kinds_of = {each.type for each in above.named_children} & _LITERALS.keys()
+        return tuple(f"eq:{_LITERALS[each]}" for each in kinds_of)
     plain = (
         above is not None and above.type in kinds and sign is not None and text(sign)[:1] in {"+", "-", "*", "/", "%"}
     )

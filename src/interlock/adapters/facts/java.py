@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from interlock.adapters.facts.java_chains import Chains
 from interlock.adapters.facts.java_declares import declare, plain, signature_of
 from interlock.adapters.facts.java_expressions import (
     calculated,
     call_of,
-    cases_of,
     caught_around,
     given_to,
     gives,
-    switched,
     taken_by,
 )
 from interlock.adapters.facts.java_marks import annotated, called
-from interlock.adapters.facts.java_places import LANG, Places
+from interlock.adapters.facts.java_places import LANG
 from interlock.adapters.facts.sql_in_code import marks_in_code
 from interlock.adapters.facts.treesitter import Entered, Scope, by_type, left_out, line, parse, text, walk
 from interlock.core.merge.facts import Call, FileFacts, Import, Symbol
@@ -52,7 +51,7 @@ def read(path: str, data: bytes) -> FileFacts:
     return _Reader().read(root)
 
 
-class _Reader(Places):
+class _Reader(Chains):
     """One file on its way to facts."""
 
     def read(self, root: Node) -> FileFacts:
@@ -86,7 +85,7 @@ class _Reader(Places):
             self.statics[last] = (outer, owner)
             self.notes.imports.append(Import(module=outer, line=at, name=owner, local=f"{owner}.{last}"))
             self.notes.use(owner, at, source=outer)
-            self.notes.use(last, at, source=outer, of=owner, on_type=True)
+            self.notes.use(last, at, source=outer, of=owner, on_type=True, then=("imported",))
         else:
             self.imported[last] = package
             self.notes.imports.append(Import(module=package, line=at, name=last, local=last))
@@ -138,6 +137,12 @@ class _Reader(Places):
     _on_compact_constructor_declaration = _on_method_declaration
     _on_annotation_type_element_declaration = _on_method_declaration
 
+    def _on_explicit_constructor_invocation(self, node: Node, scope: Scope) -> Entered | None:
+        if text(node.child_by_field_name("constructor")) == "super" and scope.role:
+            call = call_of(node.child_by_field_name("arguments"))
+            self._type_name(scope.role, line(node), scope, call, caught_around(node))
+        return None
+
     def _generic(self, node: Node, scope: Scope) -> None:
         group = node.child_by_field_name("type_parameters") or next(
             (child for child in node.named_children if child.type == "type_parameters"), None
@@ -175,6 +180,7 @@ class _Reader(Places):
                 source, name = self.place(of, scope)
                 if name:
                     self.notes.use(name, line(each), source=source, then=(f"lambda:{taken_by(value)}",))
+            self.held(value, text(of) if of is not None and of.type == "type_identifier" else "", scope)
             shown = each.child_by_field_name("value") if text(of) == "var" else of
             scope.names[text(each.child_by_field_name("name"))] = shown
         return [(child, scope) for child in node.named_children]
@@ -188,7 +194,10 @@ class _Reader(Places):
     def _on_enhanced_for_statement(self, node: Node, scope: Scope) -> Entered:
         inner = scope.inner()
         of = node.child_by_field_name("type")
-        inner.names[text(node.child_by_field_name("name"))] = None if text(of) == "var" else of
+        inner.names[text(node.child_by_field_name("name"))] = of
+        self.held(node.child_by_field_name("value"), "[]", scope)
+        if text(of) == "var":
+            self.bound(node.child_by_field_name("name"), node.child_by_field_name("value"), "[]", inner)
         return self._without(node, inner, "name")
 
     def _on_instanceof_expression(self, node: Node, scope: Scope) -> Entered:
@@ -210,8 +219,7 @@ class _Reader(Places):
         inner = scope.inner()
         group = node.child_by_field_name("parameters")
         if group is not None and group.type in {"identifier", "inferred_parameters"}:
-            for each in [group] if group.type == "identifier" else group.named_children:
-                inner.names[text(each)] = None
+            self.bound_by_lambda(node, inner)
             return self._without(node, inner, "parameters")
         return [(child, inner) for child in node.named_children]
 
@@ -231,17 +239,10 @@ class _Reader(Places):
         for each in node.named_children:
             if each.type == "identifier":
                 if not scope.find(text(each))[0]:
-                    self.notes.use(text(each), line(each), of=self._switched(node, scope) or "?")
+                    source, of = self.switched_on(node, scope)
+                    self.notes.use(text(each), line(each), source=source, of=of or "?")
             else:
                 yield each, scope
-
-    def _switched(self, node: Node, scope: Scope) -> str:
-        above = node.parent
-        for _ in range(3):
-            if above is not None and above.type in {"switch_expression", "switch_statement"}:
-                return self.place(above.child_by_field_name("condition"), scope)[1]
-            above = above.parent if above is not None else None
-        return ""
 
     def _on_marker_annotation(self, node: Node, scope: Scope) -> Entered:
         annotated(self.notes, node)
@@ -316,7 +317,7 @@ class _Reader(Places):
         name, target = node.child_by_field_name("name"), node.child_by_field_name("object")
         call = call_of(node.child_by_field_name("arguments"))
         at = line(name) if name is not None else line(node)
-        given = (*gives(node.child_by_field_name("arguments")), *calculated(node, scope))
+        given = (*gives(node.child_by_field_name("arguments"), scope), *calculated(node, scope))
         caught = caught_around(node)
         if target is None:
             self._bare_call(text(name), at, scope, call, given, caught)
@@ -339,7 +340,7 @@ class _Reader(Places):
     def _on_method_reference(self, node: Node, scope: Scope) -> Entered:
         parts = node.named_children
         if len(parts) > 1 and parts[-1].type == "identifier":
-            self._member(parts[0], text(parts[-1]), line(node), scope, None)
+            self._member(parts[0], text(parts[-1]), line(node), scope, None, ("reference",))
             parts = parts[:-1]
         return [(child, scope) for child in parts]
 
@@ -363,19 +364,18 @@ class _Reader(Places):
         if target.type == "super":
             self.notes.use(name, at, source=self.imported.get(scope.role, ""), of=scope.role or "?", call=call)
             return
-        source, of = self.place(target, scope)
+        source, of = self._placed(target, scope)
+        if not of:
+            source, of = self.chain(target, scope)
         on_type = target.type in {"identifier", "type_identifier"} and text(target) == of
         self.notes.use(name, at, source=source, of=of or "?", call=call, on_type=on_type, then=then, caught=caught)
-        if of.endswith("()"):
+        if of.endswith("()") and "//" not in of:
             owner, _, function = of.removesuffix("()").rpartition(".")
             self.notes.use(function, at, source=source, of=owner, call=Call(spread=True), then=(f"member:{name}",))
 
     def _on_switch_expression(self, node: Node, scope: Scope) -> Entered | None:
         """A switch that gives a value must have every case, or a rest."""
-        labels = cases_of(node)
-        source, of = self.place(switched(node), scope)
-        if labels and of and not of.endswith("()"):
-            self.notes.use(of, line(node), source=source, then=(f"every:{','.join(labels)}",))
+        self.every_case(node, scope)
         return None
 
     def _on_identifier(self, node: Node, scope: Scope) -> Entered:

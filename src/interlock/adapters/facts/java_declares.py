@@ -144,7 +144,8 @@ class _Type:
                     name = text(each.child_by_field_name("name"))
                     self.fields[name] = node.child_by_field_name("type")
                     kind: SymbolKind = "constant" if "final" in _modifiers(node) and name.isupper() else "field"
-                    self._add(name, kind, node, static="static" in _modifiers(node))
+                    of = " ".join(text(self.fields[name]).split())
+                    self._add(name, kind, node, static="static" in _modifiers(node), shape=of)
             case "enum_constant":
                 name = text(node.child_by_field_name("name"))
                 self._add(name, "member", node, static=True, public=True)
@@ -168,7 +169,7 @@ class _Type:
             abstract=bodiless and "native" not in modifiers and not annotation,
             signature=signature_of(node.child_by_field_name("parameters"), text(result)),
             raises=thrown(node),
-            shape="override" if overrides(node) else "",
+            shape=" ".join([*(["override"] if overrides(node) else []), *(["final"] if "final" in modifiers else [])]),
         )
 
     def _add(

@@ -38,12 +38,23 @@ def taken_by(function: Node) -> int:
     return sum(each.type in {"identifier", "formal_parameter"} for each in group.named_children)
 
 
-def gives(arguments: Node | None) -> tuple[str, ...]:
+def _kind(value: Node, scope: Scope) -> str:
+    """The kind of a literal, of a local name of a plain type, or of a sum with one."""
+    if value.type == "identifier":
+        shown = text(scope.find(text(value))[1])
+        return "number" if shown in _NUMBERS else {"String": "text", "boolean": "truth"}.get(shown, "")
+    if value.type == "binary_expression" and text(value.child_by_field_name("operator")) in {"+", "-", "*", "/"}:
+        sides = {_kind(side, scope) for side in (value.child_by_field_name("left"), value.child_by_field_name("right")) if side is not None}  # fmt: skip
+        return "number" if sides == {"number"} else ""
+    return _KINDS.get(value.type, "")
+
+
+def gives(arguments: Node | None, scope: Scope) -> tuple[str, ...]:
     """What the arguments of a call are, where they show it: literals and lambdas."""
     found = []
     for at, each in enumerate(arguments.named_children if arguments is not None else ()):
-        if each.type in _KINDS:
-            found.append(f"gives:{at}:{_KINDS[each.type]}")
+        if kind := _kind(each, scope):
+            found.append(f"gives:{at}:{kind}")
         elif each.type == "lambda_expression":
             found.append(f"gives:{at}:lambda/{taken_by(each)}")
     return tuple(found)

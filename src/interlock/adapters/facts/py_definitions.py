@@ -18,13 +18,16 @@ from interlock.adapters.facts.py_results import (
     type_of_value,
 )
 from interlock.adapters.facts.py_shapes import PROPERTIES, RECORDS, is_frozen, last_name, shape_of
+from interlock.adapters.facts.py_ways import types_set, way_to, wrapping
 from interlock.core.merge.facts import Mark, Signature, Symbol
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _NEUTRAL = frozenset(
     {"staticmethod", "classmethod", "abstractmethod", "override", "final", "lru_cache", "cache", "fixture", "overload"}
+    | {"task", "shared_task", "route", "get", "post", "put", "receiver", "listens_for", "atomic", "login_required"}
     | {"deprecated", "cached", "wraps", "contextmanager", "asynccontextmanager", "no_type_check", "typechecked"}
 )
+_CACHES = frozenset({"lru_cache", "cache"})
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "TextChoices", "IntegerChoices"})
 _CONTEXTS = (("contextmanager", "AbstractContextManager"), ("asynccontextmanager", "AbstractAsyncContextManager"))
 _MANY_KEYS = 200
@@ -132,7 +135,7 @@ class Definitions:
     def _constant(self, name: str, node: ast.stmt, value: ast.expr | None, annotation: str) -> None:
         if any(each.path == name for each in self.symbols):
             return
-        shown = annotation or type_of_value(value)
+        shown = annotation or type_of_value(value) or way_to(value)
         self.symbols.append(
             Symbol(
                 name=name,
@@ -178,7 +181,7 @@ class Definitions:
             static=bool({"staticmethod", "classmethod"} & set(decorators)),
             raises=raised(node),
             digest=digest_of(node),
-            shape=shape_of(node, decorators),
+            shape=" ".join(filter(None, (shape_of(node, decorators), wrapping(node), _kept_by(decorators)))),
         )
         if before and (before[0].signature is None or before[0].signature.unsure or "overload" in decorators):
             return
@@ -192,6 +195,7 @@ class Definitions:
     def _own_fields(self, node: Function, owner: str) -> None:
         known = {each.path for each in self.symbols if each.owner == owner}
         receiver = node.args.args[0].arg if node.args.args else "self"
+        types = types_set(node, receiver)
         for each in everything(node):
             if _sets_any(each, receiver) and f"{owner}.__getattr__" not in known:
                 known.add(f"{owner}.__getattr__")
@@ -212,6 +216,7 @@ class Definitions:
                         line=each.lineno,
                         owner=owner,
                         public=not each.attr.startswith("_"),
+                        signature=Signature(result=types[each.attr], unsure=True) if types.get(each.attr) else None,
                     )
                 )
 
@@ -247,6 +252,7 @@ class Definitions:
         for name, value in assigned(node):
             if name.startswith("__") and name.endswith("__"):
                 continue
+            shown = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else "" if enum else way_to(value)
             self.symbols.append(
                 Symbol(
                     name=name,
@@ -255,9 +261,7 @@ class Definitions:
                     owner=owner,
                     public=not name.startswith("_"),
                     digest=digest_of(node),
-                    signature=Signature(result=ast.unparse(node.annotation), unsure=True)
-                    if isinstance(node, ast.AnnAssign)
-                    else None,
+                    signature=Signature(result=shown, unsure=True) if shown else None,
                 )
             )
             if enum and isinstance(value, ast.Constant) and isinstance(value.value, int | str):
@@ -270,6 +274,13 @@ class Definitions:
                         scope=f"{self.module}:{owner}",
                     )
                 )
+
+
+def _kept_by(decorators: list[str]) -> str:
+    """Decorators that may keep a function or give it members, as words of its shape; a property has none."""
+    if PROPERTIES & set(decorators):
+        return ""
+    return " ".join(f"@{each}" for each in decorators if each and (each in _CACHES or each not in _NEUTRAL))
 
 
 def _only_refuses(node: Function) -> bool:
@@ -285,7 +296,9 @@ def _signature(node: Function, decorators: list[str], nodes: list[ast.AST], *, b
         positional = positional[1:]
         leading = max(0, leading - 1)
     required = max(0, len(positional) - len(args.defaults))
-    known = all(each in _NEUTRAL or each == "abstractmethod" for each in decorators)
+    known = all(each in _NEUTRAL or each == "abstractmethod" for each in decorators) and not any(
+        word.arg == "bind" for each in node.decorator_list if isinstance(each, ast.Call) for word in each.keywords
+    )
     return Signature(
         required=required,
         most=None if args.vararg else len(positional),

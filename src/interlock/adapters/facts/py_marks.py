@@ -88,7 +88,9 @@ class Marks:
             return
         if _last(node.value) == "environ":
             self.note("env", key, node.lineno, "uses" if isinstance(node.ctx, ast.Load) else "defines")
-        elif isinstance(node.ctx, ast.Load) and resolver.infer(node.value, scope) is None:
+        elif isinstance(node.ctx, ast.Load) and (
+            (ref := resolver.infer(node.value, scope)) is None or (ref.kind == "led" and not ref.path.endswith("()"))
+        ):
             self.note("key", key, node.lineno, "uses")
 
     def assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, scope: Scope, resolver: Resolver) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Final
 
 from interlock.adapters.facts.py_scopes import Lazy, Noted, Ref, Scope
@@ -10,6 +11,8 @@ from interlock.adapters.facts.py_scopes import Lazy, Noted, Ref, Scope
 _HOLDERS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "Collection", "set", "Set", "frozenset", "FrozenSet", "deque"}
 )
+_SAME: Final = frozenset({"sorted", "list", "tuple", "set", "frozenset", "reversed", "iter", "filter"})
+"""Functions that give what they are given, perhaps in another order."""
 _PATCHERS: Final = frozenset({"patch", "setattr", "delattr", "import_string", "import_object", "locate"})
 
 
@@ -22,19 +25,20 @@ class Meanings:
 
     def infer(self, node: ast.expr, scope: Scope, hops: int = 8) -> Ref | None:
         """What an expression means, without noting a use."""
-        if not hops:
-            return None
-        match node:
+        match node if hops else None:
             case ast.Name(id=name):
                 _, meaning, where = scope.find(name)
                 return self._meaning(meaning, where or scope)
             case ast.Attribute(value=value, attr=attr):
                 base = self.infer(value, scope, hops - 1)
                 return self._member(base, attr) if base is not None else None
-            case ast.Call(func=func):
-                return self._made(node, self.infer(func, scope, hops - 1), scope)
+            case ast.Call(func=func) as call:
+                return self._made(call, self.infer(func, scope, hops - 1), scope)
             case ast.Await(value=value) | ast.NamedExpr(value=value):
                 return self.infer(value, scope, hops - 1)
+            case ast.Subscript(value=value, slice=key) if not isinstance(key, ast.Slice):
+                base = self.infer(value, scope, hops - 1)
+                return base.then("{}") if base is not None and base.kind in {"instance", "led"} else None
             case _:
                 return None
 
@@ -53,18 +57,20 @@ class Meanings:
             return Ref("name", base.source, attr)
         if base.kind == "name":
             return Ref("name", base.source, f"{base.path}.{attr}")
-        if base.kind == "instance" and base.source == self.module:
-            return self.fields.get((base.path, attr))
-        return None
+        if base.kind == "instance" and base.source == self.module and (base.path, attr) in self.fields:
+            return self.fields[base.path, attr]
+        return base.then(f".{attr}")
 
     def _made(self, node: ast.Call, ref: Ref | None, scope: Scope) -> Ref | None:
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return self.fields.get((scope.owner, "super()"))
-        if ref is None or ref.kind != "name":
+        if ref is None or ref.kind == "module":
             return None
         last = ref.path.rpartition(".")[2]
-        kind = "instance" if last[:1].isupper() and not last.isupper() else "given"
-        return Ref("instance" if kind == "instance" else "given", ref.source, ref.path, noted=ref.noted)
+        if ref.kind == "name" and last[:1].isupper() and not last.isupper():
+            return Ref("instance", ref.source, ref.path, noted=ref.noted)
+        found = ref.then("()")
+        return replace(found, noted=ref.noted) if found is not None else None
 
     def _of_annotation(self, node: ast.expr, scope: Scope) -> Ref | None:
         match node:
@@ -116,7 +122,7 @@ class ByText(Meanings):
                 return
             base = self.infer(node.args[0], scope)
             if base is not None and texts and base.kind in {"module", "name"}:
-                self._note(texts[-1], node.lineno, base.source, base.of if base.kind == "name" else "")
+                self._note(texts[-1], node.lineno, base.source, base.path if base.kind == "name" else "")
         elif (name in _PATCHERS or name == "import_module") and texts and texts[0].count(".") >= 1:
             self._dotted(texts[0], node.lineno, whole=name == "import_module")
 
@@ -127,7 +133,7 @@ class ByText(Meanings):
             return
         for word in node.keywords:
             if word.arg is not None and word.arg not in {"defaults", "using", "flat"}:
-                self._note(word.arg.partition("__")[0], node.lineno, model.source, model.of)
+                self._note(word.arg.partition("__")[0], node.lineno, model.source, model.path)
 
     def _model(self, func: ast.expr, scope: Scope) -> Ref | None:
         if not isinstance(func, ast.Attribute):
@@ -147,7 +153,7 @@ class ByText(Meanings):
             inner = inner.func if isinstance(inner, ast.Call) else inner.value
         return None
 
-    def _narrowed(self, test: ast.expr, scope: Scope) -> tuple[str, Ref] | None:
+    def _narrowed(self, test: ast.expr, scope: Scope) -> dict[str, Ref]:
         """The name that ``isinstance(x, C)`` tells the type of, with that type."""
         match test:
             case ast.BoolOp(op=ast.And(), values=[first, *_]):
@@ -157,23 +163,66 @@ class ByText(Meanings):
             ):
                 found = self.infer(kind, scope)
                 if found is not None and found.kind == "name" and not found.typing:
-                    return name, Ref("instance", found.source, found.path)
+                    return {name: Ref("instance", found.source, found.path)}
             case _:
                 pass
-        return None
+        return {}
+
+    def _elements(self, target: ast.expr, node: ast.expr, scope: Scope) -> dict[str, Ref]:
+        """The names that a loop binds, each with the type that what it goes through gives, where that shows."""
+        if isinstance(target, ast.Name):
+            found = self._element(node, scope)
+            return {target.id: found} if found is not None else {}
+        if not isinstance(target, ast.Tuple) or any(isinstance(each, ast.Starred) for each in target.elts):
+            return {}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if node.func.id == "enumerate" and len(target.elts) == 2:
+                return self._elements(target.elts[1], node.args[0], scope)
+            if node.func.id == "zip" and len(target.elts) == len(node.args):
+                pairs = zip(target.elts, node.args, strict=True)
+                return {name: ref for each, of in pairs for name, ref in self._elements(each, of, scope).items()}
+        whole = self._element(node, scope)
+        parts = (
+            (each.id, whole.then(f"#{at}"))
+            for at, each in enumerate(target.elts)
+            if whole is not None and isinstance(each, ast.Name)
+        )
+        return {name: ref for name, ref in parts if ref is not None}
 
     def _element(self, node: ast.expr, scope: Scope) -> Ref | None:
-        """The type of what a loop gives, by the annotation of what it goes through: ``rows: list[Row]``."""
-        if not isinstance(node, ast.Name):
-            return None
-        _, meaning, where = scope.find(node.id)
-        if not isinstance(meaning, Lazy) or not meaning.annotation or not isinstance(meaning.value, ast.Subscript):
-            return None
-        outer = meaning.value.value
-        name = outer.attr if isinstance(outer, ast.Attribute) else outer.id if isinstance(outer, ast.Name) else ""
-        if name not in _HOLDERS or isinstance(meaning.value.slice, ast.Tuple):
-            return None
-        return self._of_annotation(meaning.value.slice, where or scope)
+        """The type of what a loop gives, by the annotation of what it goes through (``rows: list[Row]``) or by where that is from."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SAME and node.args:
+            return self._element(node.args[-1 if node.func.id == "filter" else 0], scope)
+        if isinstance(node, ast.Name):
+            _, meaning, where = scope.find(node.id)
+            if isinstance(meaning, Lazy) and meaning.annotation and isinstance(meaning.value, ast.Subscript):
+                outer = meaning.value.value
+                name = (
+                    outer.attr if isinstance(outer, ast.Attribute) else outer.id if isinstance(outer, ast.Name) else ""
+                )
+                if name not in _HOLDERS or isinstance(meaning.value.slice, ast.Tuple):
+                    return None
+                return self._of_annotation(meaning.value.slice, where or scope)
+        found = self.infer(node, scope)
+        return found.then("[]") if found is not None and found.kind in {"instance", "led"} else None
+
+    def _gone_through(self, node: ast.Call, scope: Scope) -> Ref | None:
+        """What a function is given that ``sorted``, ``map`` and the like call with each element."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in {"sorted", "min", "max"} and len(node.args) == 1:
+            return self._element(node.args[0], scope)
+        if name in {"map", "filter"} and len(node.args) == 2:
+            return self._element(node.args[1], scope)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "sort":
+            return self._element(node.func.value, scope)
+        return None
+
+    def _unpacked(self, target: ast.expr, of: Ref | None, line: int) -> None:
+        """Note that one of a type is taken apart into so many values."""
+        if of is None or of.kind not in {"instance", "led"} or of.typing:
+            return
+        if isinstance(target, ast.Tuple) and not any(isinstance(each, ast.Starred) for each in target.elts):
+            self._note("__iter__", line, of.source, of.path, None, (f"unpack:{len(target.elts)}",))
 
     def _dotted(self, text: str, line: int, *, whole: bool) -> None:
         if not all(part.isidentifier() for part in text.split(".")):

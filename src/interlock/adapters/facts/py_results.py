@@ -88,8 +88,12 @@ def result_of(node: Function, nodes: list[ast.AST]) -> str:
     if node.returns is not None:
         found = ast.unparse(node.returns)
     else:
+        from interlock.adapters.facts.py_ways import local_type
+
         shapes = {
-            type_of_value(each.value) for each in nodes if isinstance(each, ast.Return) and each.value is not None
+            local_type(node, each.value.id, nodes) if isinstance(each.value, ast.Name) else type_of_value(each.value)
+            for each in nodes
+            if isinstance(each, ast.Return) and each.value is not None
         }
         bare = any(isinstance(each, ast.Return) and each.value is None for each in nodes)
         found = shapes.pop() if len(shapes) == 1 and not bare else ""

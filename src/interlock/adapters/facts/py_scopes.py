@@ -13,6 +13,7 @@ _MORE = """
     __file__ __name__ __doc__ __path__ __spec__ __package__ __loader__ __builtins__ __annotations__ __class__ __module__
     __qualname__ __dict__ reveal_type WindowsError ExceptionGroup BaseExceptionGroup anext aiter
 """
+_MOST_STEPS = 8
 _OUTER = (ast.Global, ast.Nonlocal)
 _BINDING = frozenset(
     {
@@ -48,17 +49,23 @@ class Noted:
 
 @dataclass(slots=True)
 class Ref:
-    """What an expression means: a module, a name in a module, something of a type, or what a function gave back."""
+    """What an expression means: a module, a name in a module, something of a type, or what steps from one of these lead to.
 
-    kind: Literal["module", "name", "instance", "given"]
+    The path of what is ``led`` holds the steps as they are written: ``Shop.orders()[].customer``; ``[]`` is what a loop
+    gives, ``{}`` an item, ``#1`` the second of several values.
+    """
+
+    kind: Literal["module", "name", "instance", "led"]
     source: str
     path: str = ""
     typing: bool = False
     noted: Noted | None = None
 
-    @property
-    def of(self) -> str:
-        return f"{self.path}()" if self.kind == "given" else self.path
+    def then(self, step: str) -> Ref | None:
+        """What one more step leads to; nothing where the way would be too long to be of use."""
+        if self.kind == "module" or self.path.count("(") + self.path.count(".") > _MOST_STEPS:
+            return None
+        return Ref("led", self.source, f"{self.path}{step}", typing=self.typing)
 
     @property
     def text(self) -> str:

@@ -21,7 +21,9 @@ def last_name(node: ast.expr | None) -> str:
 
 
 def shape_of(node: Function, decorators: list[str]) -> str:
-    """Whether it is read as a value, or else what stands for parameters that are not given: ``rate=0.19``."""
+    """Whether it is read as a value, or else what stands for parameters that are not given
+    (``rate=0.19``) and with how many values one is called (``on_row(1)``).
+    """
     if PROPERTIES & set(decorators):
         return "property"
     positional = [*node.args.posonlyargs, *node.args.args]
@@ -30,11 +32,24 @@ def shape_of(node: Function, decorators: list[str]) -> str:
         *zip(after, node.args.defaults, strict=True),
         *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
     ]
-    return " ".join(
+    calls = [f"{arg.arg}({count})" for arg in (*positional, *node.args.kwonlyargs) if (count := _called_with(arg)) >= 0]
+    stands = [
         f"{arg.arg}={default.value!r}".replace(" ", "_")
         for arg, default in pairs
         if isinstance(default, ast.Constant) and default.value is not None
-    )
+    ]
+    return " ".join([*stands, *calls])
+
+
+def _called_with(arg: ast.arg) -> int:
+    """How many values a parameter is called with, by its annotation; -1 where that is not told."""
+    for each in ast.walk(arg.annotation) if arg.annotation is not None else ():
+        match each:
+            case ast.Subscript(value=of, slice=ast.Tuple(elts=[ast.List(elts=taken), _])) if (
+                last_name(of) == "Callable"
+            ):
+                return len(taken)
+    return -1
 
 
 def is_frozen(node: ast.ClassDef) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interlock.adapters.facts.script_members import class_members, enum_members, object_members, type_members
-from interlock.adapters.facts.script_shapes import generic_shape, options_of
+from interlock.adapters.facts.script_shapes import generic_shape, held_shape, options_of
 from interlock.adapters.facts.script_types import (
     FUNCTION_VALUES,
     bare,
@@ -17,7 +17,7 @@ from interlock.adapters.facts.script_types import (
     signature_of,
     string_of,
 )
-from interlock.adapters.facts.treesitter import Notes, line, text
+from interlock.adapters.facts.treesitter import Notes, Scope, line, text
 from interlock.core.merge.facts import Import, Language, Mark, Signature, Symbol, SymbolKind
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Declares:
         self.exported: dict[str, str] = {}
         self.result_of: dict[str, Node | None] = {}
         self.fields: dict[str, dict[str, Node | None]] = {}
+        self.steps: dict[int, tuple[Node, str, Scope]] = {}
+        """Where a name is bound → what it is a part of, and which."""
 
     def declare_all(self, root: Node) -> None:
         statements = [each for each in root.named_children if each.type not in {"comment", "import_statement"}]
@@ -228,8 +230,9 @@ class Declares:
             wrapped = _wrapped_function(shown)
             signature = self._props(name, wrapped) if wrapped is not None else None
             self.add(
-                name, "constant" if constant else "variable", node, owner=owner, exported=exported, signature=signature
-            )
+                name, "constant" if constant else "variable", node, owner=owner, exported=exported, signature=signature,
+                shape=held_shape(of, shown),
+            )  # fmt: skip
             path = f"{owner}.{name}" if owner else name
             self.notes.symbols += object_members(shown, path, typed=self.typed)
 
@@ -332,8 +335,12 @@ class Declares:
         self.fields[name] = read.fields
         self.add(
             name, "class", node, owner=owner, exported=exported, signature=read.signature, bases=read.bases, abstract=abstract,
-            shape=generic_shape(node),
+            shape=" ".join(word for word in (generic_shape(node), "private-new" if read.closed else "") if word),
         )  # fmt: skip
+        if read.maker is not None and not self.typed and (options := options_of(read.maker, self.types, typed=False)):
+            self.notes.symbols.append(
+                Symbol(name="{}", kind="type", line=line(node), owner=path, public=exported, signature=options)
+            )
         self.notes.symbols += read.symbols
 
     def _type(self, node: Node, owner: str, *, exported: bool) -> None:

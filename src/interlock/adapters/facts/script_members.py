@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from interlock.adapters.facts.script_shapes import field_shape, union_cases
+from interlock.adapters.facts.script_shapes import field_shape, made_shape, union_cases
 from interlock.adapters.facts.script_types import FUNCTION_VALUES, parameters_of, pattern_of, signature_of, string_of
 from interlock.adapters.facts.treesitter import line, text
 from interlock.core.merge.facts import Signature, Symbol, SymbolKind
@@ -25,6 +25,9 @@ class Members:
     signature: Signature | None = None
     bases: tuple[str, ...] = ()
     fields: dict[str, Node | None] = field(default_factory=dict)
+    closed: bool = False
+    """Whether only the class itself may make one."""
+    maker: Node | None = None
 
     def add(
         self, name: str, kind: SymbolKind, at: int, owner: str, *, abstract: bool = False, static: bool = False,
@@ -81,6 +84,7 @@ def class_members(node: Node, path: str, *, typed: bool) -> Members:
 
 
 def _made(read: Members, makers: list[Node], path: str, *, typed: bool) -> None:
+    read.maker = makers[0] if len(makers) == 1 else None
     for maker in makers[:1]:
         for each in parameters_of(maker):
             pattern = pattern_of(each)
@@ -88,7 +92,14 @@ def _made(read: Members, makers: list[Node], path: str, *, typed: bool) -> None:
             if pattern is not None and words & {"accessibility_modifier", "readonly", "override_modifier"}:
                 read.fields[text(pattern)] = each.child_by_field_name("type")
                 public = "private" not in text(_first(each, "accessibility_modifier"))
-                read.add(text(pattern), "field", line(each), path, public=public)
+                read.add(
+                    text(pattern),
+                    "field",
+                    line(each),
+                    path,
+                    public=public,
+                    shape=field_shape(each, optional="?" in words),
+                )
         stack = [maker]
         while stack:
             node = stack.pop()
@@ -100,8 +111,10 @@ def _made(read: Members, makers: list[Node], path: str, *, typed: bool) -> None:
             ):
                 name = text(left.child_by_field_name("property"))
                 read.fields.setdefault(name, node.child_by_field_name("right"))
-                read.add(name, "field", line(left), path, public=not name.startswith("#"))
+                shape = made_shape(node.child_by_field_name("right"))
+                read.add(name, "field", line(left), path, public=not name.startswith("#"), shape=shape)
             stack.extend(node.named_children)
+    read.closed = any("private" in text(_first(each, "accessibility_modifier")) for each in makers)
     signatures = [signature_of(each, typed=typed) for each in makers]
     if len(signatures) > 1:
         signatures = signatures[:-1]
@@ -145,14 +158,16 @@ def _overloads(read: Members) -> None:
     read.symbols = kept
 
 
-def type_members(node: Node, path: str, *, typed: bool) -> Members:
+def type_members(node: Node, path: str, *, typed: bool) -> Members:  # noqa: C901 -- one case a kind of member
     """The members of an interface, or of a type that is written out as an object."""
     read = Members(bases=tuple(_bases(node)))
     body = node.child_by_field_name("body") or node.child_by_field_name("value")
     whole = body is not None and body.type in {"interface_body", "object_type"} and not read.bases
     if body is None or body.type not in {"interface_body", "object_type"}:
         for name, at in union_cases(body):
-            read.add(name, "member", line(at), path, static=True)
+            read.add(name, "member", line(at), path, static=True, signature=_written(at.parent))
+        if body is not None and body.type == "function_type":
+            read.signature = signature_of(body, typed=typed)
         if not read.symbols and body is not None and body.type not in {"predefined_type", "function_type"}:
             # What an intersection, a mapped or a generic type has cannot be told here.
             read.bases += (_UNTOLD,)
@@ -183,6 +198,19 @@ def type_members(node: Node, path: str, *, typed: bool) -> Members:
         # What an object that is written out as this type must have.
         read.signature = Signature(most=0, names=tuple(names), must=tuple(must))
     return read
+
+
+def _written(of: Node | None) -> Signature | None:
+    """What an object that is written out as an object type must have; None for another type."""
+    if of is None or of.type != "object_type":
+        return None
+    inside = [each for each in of.named_children if each.type != "comment"]
+    if any(each.type not in {"property_signature", "method_signature"} for each in inside):
+        return None
+    names = {
+        string_of(each.child_by_field_name("name")): any(one.type == "?" for one in each.children) for each in inside
+    }
+    return Signature(most=0, names=tuple(names), must=tuple(name for name, optional in names.items() if not optional))
 
 
 def _written_out(field: Node, path: str, depth: int = 3) -> list[Symbol]:

@@ -60,10 +60,15 @@ class Places(Declares):
         module, outside = self.imported.get(name, ("", name))
         if outside and (module or name not in _GLOBAL or name in self.functions):
             self.notes.use(outside, line(node), source=module, call=call, then=then)
-            first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-            if first is not None and first.type == "object":
-                keys, spread = object_keys(first)
-                self.notes.use("{}", line(node), source=module, of=outside, call=Call(names=keys, spread=spread))
+            self.options(name, arguments, scope)
+
+    def options(self, name: str, arguments: Node | None, scope: Scope) -> None:
+        """Notes the keys of an object that is given first."""
+        module, outside = self.imported.get(name, ("", name))
+        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        if outside and first is not None and first.type == "object" and not scope.find(name)[0]:
+            keys, spread = object_keys(first)
+            self.notes.use("{}", line(first), source=module, of=outside, call=Call(names=keys, spread=spread))
 
     def member(
         self, target: Node, name: str, at: int, scope: Scope, call: Call | None, then: tuple[str, ...] = ()
@@ -78,7 +83,7 @@ class Places(Declares):
         if shown is not None and shown.type == "identifier" and (module := required(scope.find(text(shown))[1])):
             self.notes.use(name, at, source=module, call=call, then=then)
             return True
-        source, of = self.place(target, scope)
+        source, of = self.receiver(target, scope)
         on_type = (
             shown is not None and shown.type == "identifier" and (text(shown) == of or text(shown) in self.imported)
         )
@@ -86,13 +91,17 @@ class Places(Declares):
         self._taken(source, of, name, at, self._waited_for(target, scope))
         return False
 
+    def receiver(self, node: Node, scope: Scope) -> tuple[str, str]:
+        """Where a member is taken from: what ``place`` tells, or more where a reader follows chains."""
+        return self.place(node, scope)
+
     def _waited_for(self, node: Node, scope: Scope) -> bool:
         shown = scope.find(text(node))[1] if node.type == "identifier" else None
         return is_awaited(node) or is_awaited(shown)
 
     def _taken(self, source: str, of: str, key: str, at: int, awaited: bool) -> None:
         """That a key is taken of what a function gives back, at once or when it was waited for."""
-        if of.endswith("()") and key not in {"then", "catch", "finally"}:
+        if of.endswith("()") and "//" not in of and key not in {"then", "catch", "finally"}:
             owner, _, function = of.removesuffix("()").rpartition(".")
             then = f"awaited:{key}" if awaited else f"attr:{key}"
             self.notes.use(function, at, source=source, of=owner, call=_ANY_CALL, then=(then,))
@@ -186,10 +195,15 @@ class Places(Declares):
         """A switch that is said to have every case of a union or an enum counts on their number."""
         labels, told = cases_of(node)
         for shown in (told, told.child_by_field_name("object") if told is not None else None):
-            source, of = self.place(shown, scope) if labels and shown is not None else _UNKNOWN
-            if of and not of.endswith("()") and "." not in of:
-                self.notes.use(of, line(node), source=source, then=(f"every:{','.join(labels)}",))
+            source, of = self.receiver(shown, scope) if labels and shown is not None else _UNKNOWN
+            then = (f"every:{','.join(labels)}",)
+            if of and not of.endswith("()") and "." not in of and ":" not in of:
+                self.notes.use(of, line(node), source=source, then=then)
                 return
+            if of:
+                self.notes.use(
+                    "=switch", line(node), source=source, of=of if "/" in of or ":" in of else f"{of}//", then=then
+                )
 
     def place(  # noqa: C901, PLR0911, PLR0912 - one case a kind of expression
         self, node: Node | None, scope: Scope, hops: int = 8

@@ -40,7 +40,24 @@ def field_shape(node: Node, *, optional: bool) -> str:
     words = ["readonly"] if any(child.type == "readonly" for child in node.children) else []
     if optional or re.search(r"\b(?:undefined|null)\b", of):
         words.append("optional")
-    return " ".join([*words, f":{of}"])
+    return " ".join([*words, f":{of}" if of else made_shape(node.child_by_field_name("value")) or ":"])
+
+
+def made_shape(value: Node | None) -> str:
+    """The type of a field that is begun as something made anew; empty where that does not show it."""
+    if value is None or value.type != "new_expression":
+        return ""
+    return f":{text(value.child_by_field_name('constructor'))}{text(value.child_by_field_name('type_arguments'))}"
+
+
+def held_shape(of: Node | None, value: Node | None) -> str:
+    """What a constant is of: its type after a colon, or after ``=`` the function that makes it."""
+    if of is not None:
+        return f":{text(of).lstrip(': ')}"
+    function = value.child_by_field_name("function") if value is not None and value.type == "call_expression" else None
+    if function is not None and re.fullmatch(r"[\w$]+(?:\.[\w$]+)?", text(function)):
+        return f"={text(function)}()"
+    return made_shape(value)
 
 
 def union_cases(value: Node | None) -> list[tuple[str, Node]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from interlock.adapters.facts.schemas import graphql
+from interlock.adapters.facts.script_chains import Chains
 from interlock.adapters.facts.script_marks import called, code_asked, code_given, decorated, env_of, event, looked_up
-from interlock.adapters.facts.script_places import Places
 from interlock.adapters.facts.script_shapes import done_with, gives
 from interlock.adapters.facts.script_types import bare, call_of, props_given, string_of, then_of
 from interlock.adapters.facts.sql_in_code import marks_in_code
@@ -43,7 +43,7 @@ def read(path: str, data: bytes) -> FileFacts:
     return _Reader(path, language).read(root)
 
 
-class _Reader(Places):
+class _Reader(Chains):
     """One file on its way to facts."""
 
     def read(self, root: Node) -> FileFacts:
@@ -96,6 +96,7 @@ class _Reader(Places):
             inner.names[text(single)] = None
         if group is not None:
             self.bind_parameters(group, inner)
+        self.bound_by_callback(node, inner)
         left = {each.id for each in (name, single) if each is not None and each.type != "computed_property_name"}
         return [(child, inner) for child in node.named_children if child.id not in left]
 
@@ -185,6 +186,10 @@ class _Reader(Places):
             self.bind(pattern, of if of is not None else value, scope)
         if value is not None and pattern.type == "object_pattern":
             self.taken_apart(pattern, value, scope)
+            if not self.place(value, scope)[1]:
+                self.apart(pattern, self.chain(value, scope))
+        elif pattern.type == "array_pattern" and scope.outer is not None:
+            self.bound(pattern, value, "", scope)
         self.written_as(value, of, scope)
         rest = [] if pattern.type == "identifier" else list(self._defaults(pattern, scope))
         return [*rest, *((each, scope) for each in (of, value) if each is not None)]
@@ -197,6 +202,8 @@ class _Reader(Places):
         )
         if left is not None and declared:
             self.bind(left, None, inner)
+            if any(child.type == "of" for child in node.children):
+                self.bound(left, node.child_by_field_name("right"), "[]", inner)
         skipped = left.id if left is not None and declared else -1
         return [(child, inner) for child in node.named_children if child.id != skipped]
 
@@ -275,6 +282,8 @@ class _Reader(Places):
         if function is None:
             return rest
         call = call_of(arguments)
+        if self.typed:
+            self.literals(node, scope)
         if arguments is not None and arguments.type == "template_string" and text(function) in {"gql", "graphql"}:
             for mark in graphql(text(arguments).strip("`"), line(arguments)):
                 self.notes.mark(mark)
@@ -324,7 +333,10 @@ class _Reader(Places):
         if made is None:
             return rest
         call = call_of(arguments)
+        if self.typed:
+            self.literals(node, scope)
         if made.type == "identifier":
+            self.options(text(made), arguments, scope)
             then = (*gives(arguments), *((f"types:{types.named_child_count}",) if types is not None else ()))
             self.name(text(made), line(made), scope, call, then)
             return rest

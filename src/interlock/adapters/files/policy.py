@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from interlock.adapters.files import agents, around, diagnostics, routes, shared
+from interlock.adapters.files import agents, diagnostics, routes, shared, surroundings
 from interlock.adapters.files import reading as read
 from interlock.adapters.files.classes import read_classes
-from interlock.adapters.files.later import LATER, check_built, later
+from interlock.adapters.files.cross_rules import check_together
+from interlock.adapters.files.not_built import LATER, check_built, later
 from interlock.adapters.files.reading import Reading
-from interlock.adapters.files.together import check_together
 from interlock.adapters.files.yaml_tree import Items, Keys, Node, Text, read_yaml
 from interlock.core.contract.agents import AGENTS
 from interlock.core.contract.classes import DEFAULT_CLASSES
@@ -137,16 +137,16 @@ _POLICY: Final[shared.Table] = {
     "ports": _ports,
     "protected_paths": read.patterns,
     "review_wip": read.whole(0, 10_000),
-    "databases": around.databases,
-    "services": around.services,
-    "templates": around.templates,
-    "browsers": around.browsers,
-    "secrets": around.secrets,
-    "approvals": around.approvals,
-    "dependencies": around.dependencies,
-    "bases": around.bases,
-    "sandbox": around.sandbox,
-    "network": around.network,
+    "databases": surroundings.databases,
+    "services": surroundings.services,
+    "templates": surroundings.templates,
+    "browsers": surroundings.browsers,
+    "secrets": surroundings.secrets,
+    "approvals": surroundings.approvals,
+    "dependencies": surroundings.dependencies,
+    "bases": surroundings.bases,
+    "sandbox": surroundings.sandbox,
+    "network": surroundings.network,
     "isolation": read.choice("worktree", "snapshot", "sealed"),
     "idle_days": read.whole(1, 365),
     "caches": read.patterns,

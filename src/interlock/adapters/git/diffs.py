@@ -10,16 +10,10 @@ from dataclasses import replace
 from interlock.adapters.git.blobs import read_blobs
 from interlock.adapters.git.errors import NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
-from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change, from_raw
+from interlock.core.gate.changes import RAW, SUBMODULE, SYMLINK, Change, of_each
 from interlock.core.problems import Refused
 
-# --ignore-submodules=none: a .gitmodules or a setting in the judged repository must not hide a submodule's change.
 OID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-EXACT = (
-    *("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative"),
-    "--ignore-submodules=none",
-)
-RAW = (*EXACT, "--raw", "--no-abbrev")
 
 
 def changes_many(git: GitDir, base: str, heads: Sequence[str]) -> dict[str, tuple[Change, ...] | Refused]:
@@ -84,15 +78,7 @@ def _diff(git: GitDir, pairs: Mapping[str, str]) -> dict[str, tuple[Change, ...]
         return {}
     asked = "".join(f"{head} {base}\n" for head, base in pairs.items())
     out = git.run("diff-tree", "--stdin", *RAW, stdin=asked.encode(), seconds=300).out
-    found: dict[str, list[Change]] = {}
-    current: list[Change] = []
-    tokens = iter(out.split(b"\0"))
-    for token in tokens:
-        if token.startswith(b":"):
-            current.append(from_raw(token.decode(), os.fsdecode(next(tokens))))
-        elif token:
-            current = found.setdefault(token.decode().strip(), [])
-    return {head: tuple(changes) for head, changes in found.items()}
+    return {head: tuple(changes) for head, changes in of_each(out).items()}
 
 
 def _targets(git: GitDir, changes: Iterable[Change]) -> dict[str, str]:

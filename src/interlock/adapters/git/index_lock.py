@@ -51,17 +51,6 @@ def lock_of(index: Path) -> Path:
     return index.with_name(f"{index.name}.lock")
 
 
-def remove_stale(index: Path) -> bool:
-    """Remove a lock that nobody holds, on request; False when there is none.  Raises Refused (locked) when it is held."""
-    lock = lock_of(index)
-    if not lock.exists():
-        return False
-    if openers(lock):
-        raise _busy(lock)
-    lock.unlink(missing_ok=True)
-    return True
-
-
 def _take(lock: Path, wait: float) -> None:
     """Take the lock with our name in it from its first moment: a kill in between would leave one that nobody owns."""
     deadline = time.monotonic() + wait
@@ -122,7 +111,7 @@ def _busy(lock: Path) -> Refused:
     return refused(
         "locked",
         f"The task's index is locked by {lock}, {age}, {what}.",
-        "A lock may belong to a command that still writes, so it is removed only on request.",
+        "A lock may belong to a command that still writes, so only a person removes it.",
         would,
         *holders,
     )

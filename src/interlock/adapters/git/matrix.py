@@ -58,7 +58,7 @@ class Pot:
     known: Known
     found: Found | None = None
     tree: str = ""
-    _names: list[bytes] = field(default_factory=list)
+    _listed: list[bytes] | None = None
     _drivers: dict[str, str] = field(default_factory=dict)
     _commits: dict[str, str] = field(default_factory=dict)
     _rows: dict[str, melting.Told] = field(default_factory=dict)
@@ -68,13 +68,26 @@ class Pot:
 
     def begin(self) -> None:
         """Find out what the base's own attributes say, since they decide how files are merged."""
-        git = self.made.git
-        self.tree = git.text("rev-parse", "--verify", f"{self.base}^{{tree}}")
-        listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.tree).out
-        self._names = listed.split(b"\0")[:-1]
-        if b".gitattributes\0" in listed:
-            self.made.dress(attributes_of(self.made.source, self.tree))
+        self.tree = self.made.git.text("rev-parse", "--verify", f"{self.base}^{{tree}}")
         self.known.open(self.tree, self.made.settings())
+        if self.tree in self.known.plain:
+            return
+        if b".gitattributes\0" in self._list():
+            self.made.dress(attributes_of(self.made.source, self.tree))
+        else:
+            self.known.plain.add(self.tree)
+
+    def _list(self) -> bytes:
+        told = self.made.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.tree).out
+        self._listed = told.split(b"\0")[:-1]
+        return told
+
+    @property
+    def _names(self) -> list[bytes]:
+        """The base's files in git's order; listed when they are first needed."""
+        if self._listed is None:
+            self._list()
+        return self._listed or []
 
     # ------------------------------------------------------------ the matrix
     def matrix(self, heads: Sequence[str]) -> Matrix:

@@ -13,9 +13,10 @@ from typing import Any, Final
 from interlock.adapters.git.melting import Told
 from interlock.core.gate.changes import Change
 
-VERSION: Final = 3
+VERSION: Final = 4
 _FILES: Final = 8
 _BYTES: Final = 64_000_000
+_PARTS: Final = 6
 Row = tuple[Told, tuple[Change, ...]]
 
 
@@ -23,15 +24,16 @@ Row = tuple[Told, tuple[Change, ...]]
 class Known:
     """Rows by "base head", contents by their triple, whole pairs by "base one other"; without a folder nothing is kept.
 
-    There is one file for each tree of a base and each set of settings.
+    There is one file for each tree of a base and each set of settings; ``plain`` trees hold no attributes.
     """
 
     folder: Path | None = None
     rows: dict[str, Row] = field(default_factory=dict)
     triples: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, Told] = field(default_factory=dict)
+    plain: set[str] = field(default_factory=set)
     _file: Path | None = None
-    _had: tuple[set[str], set[str], set[str]] = field(default_factory=lambda: (set(), set(), set()))
+    _had: tuple[set[str], ...] = (set(), set(), set(), set())
 
     def open(self, tree: str, settings: bytes) -> None:
         """Read what is known for a base's tree under settings; a line that cannot be read is as if it were not there."""
@@ -45,27 +47,32 @@ class Known:
         for line in _lines(file):
             with suppress(ValueError, KeyError, TypeError):
                 self._take(json.loads(line))
-        self._had = (set(self.rows), set(self.triples), set(self.pairs))
+        self._had = self._has()
+
+    def _has(self) -> tuple[set[str], ...]:
+        return set(self.rows), set(self.triples), set(self.pairs), set(self.plain)
 
     def _take(self, shape: dict[str, Any]) -> None:
         for key, (told, changes) in shape.get("rows", {}).items():
-            self.rows[key] = (_told(told), tuple(map(_change, changes)))
+            self.rows[key] = (_told(told), _changes(changes))
         self.triples |= shape.get("triples", {})
         self.pairs |= {key: _told(told) for key, told in shape.get("pairs", {}).items()}
+        self.plain.update(map(str, shape.get("plain", ())))
 
     def save(self) -> None:
         """Add what is new, as one line; best effort, since all of it can be found again."""
         if self._file is None:
             return
-        rows, triples, pairs = self._had
+        rows, triples, pairs, plain = self._had
         shape = {
             "rows": {
-                key: (_short(told), [_row(each) for each in changes])
+                key: (_short(told), [part for each in changes for part in _row(each)])
                 for key, (told, changes) in self.rows.items()
                 if key not in rows
             },
             "triples": {key: kind for key, kind in self.triples.items() if key not in triples},
             "pairs": {key: _short(told) for key, told in self.pairs.items() if key not in pairs},
+            "plain": sorted(self.plain - plain),
         }
         if not any(shape.values()):
             return
@@ -73,7 +80,7 @@ class Known:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             _append(self._file, json.dumps(shape).encode("ascii") + b"\n")
             _trim(self._file.parent)
-        self._had = (set(self.rows), set(self.triples), set(self.pairs))
+        self._had = self._has()
 
 
 def _lines(file: Path) -> list[bytes]:
@@ -101,13 +108,17 @@ def _trim(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _row(change: Change) -> list[Any]:
-    return [change.path, change.status, change.old_mode, change.new_mode, change.old_oid, change.new_oid]
+def _row(change: Change) -> tuple[Any, ...]:
+    return change.path, change.status, change.old_mode, change.new_mode, change.old_oid, change.new_oid
 
 
-def _change(row: list[Any]) -> Change:
-    path, status, old_mode, new_mode, old_oid, new_oid = row
-    return Change(path=path, status=status, old_mode=old_mode, new_mode=new_mode, old_oid=old_oid, new_oid=new_oid)
+def _changes(flat: list[Any]) -> tuple[Change, ...]:
+    """Changes of what _row gives of each, one after the other: a list for each of thousands takes a while to read."""
+    parts = [iter(flat)] * _PARTS
+    return tuple(
+        Change(path=path, status=status, old_mode=old_mode, new_mode=new_mode, old_oid=old_oid, new_oid=new_oid)
+        for path, status, old_mode, new_mode, old_oid, new_oid in zip(*parts, strict=True)
+    )
 
 
 def _short(told: Told) -> list[Any]:
@@ -116,4 +127,6 @@ def _short(told: Told) -> list[Any]:
 
 def _told(row: list[Any]) -> Told:
     tree, clean, *clashes = row
-    return Told(tree=tree, clean=clean, clashes=tuple((path, kind, text) for path, kind, text in clashes))
+    return Told(
+        tree=tree, clean=clean, clashes=tuple((path, kind, text) for path, kind, text in clashes) if clashes else ()
+    )

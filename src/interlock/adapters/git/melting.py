@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from interlock.adapters.git.diffs import RAW
 from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.scratch import LONG, Scratch
-from interlock.core.gate.changes import Change, from_raw
+from interlock.core.gate.changes import RAW, Change, from_raw
 
 _LOUD: Final = ("CONFLICT", "ERROR")
 

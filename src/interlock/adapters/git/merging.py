@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interlock.adapters.git import diffs, replaying
+from interlock.adapters.git import replaying
 from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.errors import GitFailed, NoMergeBase
 from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.scratch import Scratch, ruled
 from interlock.core.contract.policy import Style
+from interlock.core.gate.changes import RAW
 from interlock.ports.repository import Merged, TextConflict
 
 _LONG = 300.0
@@ -88,7 +89,7 @@ def merge(
                 ) or commit_tree(git, tree, [line], text, replaying.author_of(git, head))
                 at = line
             elif number + 1 < len(heads):
-                at = commit_tree(git, tree, [at, head], "a step of a merge")
+                at = by.commit(tree, [at, head])  # only the next head is merged into it
     commit = commit_tree(git, tree, [base, *heads], message) if style == "merge" else line
     return Merged(commit=commit, tree=tree, diff=difference(git, base, commit))
 
@@ -101,5 +102,5 @@ def drivers(git: GitDir, commit: str, paths: Sequence[str]) -> dict[str, str]:
 
 def difference(git: GitDir, base: str, commit: str) -> str:
     """A name for what changes between two commits: equal whenever the same files change from and to the same bytes."""
-    raw = git.run("diff-tree", *diffs.RAW, base, commit, seconds=_LONG).out
+    raw = git.run("diff-tree", *RAW, base, commit, seconds=_LONG).out
     return hashlib.sha256(raw).hexdigest()

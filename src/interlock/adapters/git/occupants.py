@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from interlock.host import procfs
+
+_FORK_TO_EXEC = 0.05
+"""Seconds, once for each process that cannot be looked into; from fork to exec is far less."""
 
 
 def occupants(path: Path, *, mounted: Iterable[Path] = ()) -> tuple[str, ...]:
@@ -29,21 +34,30 @@ def occupants(path: Path, *, mounted: Iterable[Path] = ()) -> tuple[str, ...]:
         facts = procfs.stat(pid)
         if facts is None or facts[1] in "ZX":
             continue
-        if _lives_in(pid, inside) or mounts.of(pid):
+        if _told(pid, partial(_lives_in, pid, inside)) or _told(pid, partial(mounts.of, pid)):
             found.append(f"{pid} {facts[0]}")
     return tuple(found)
 
 
+def _told(pid: int, look: Callable[[], bool]) -> bool:
+    """What a look at a process tells; one that stays shut counts as inside when it is of our own user.
+
+    The child of a process that shuts others out is shut too, until it begins a program of its own: so it is looked at twice.
+    """
+    for patience in (_FORK_TO_EXEC, 0):
+        try:
+            return look()
+        except PermissionError:
+            if pid == 1 or not _is_ours(pid):
+                return False
+            time.sleep(patience)
+        except OSError:
+            return False  # ended meanwhile
+    return True
+
+
 def _lives_in(pid: int, folder: str) -> bool:
-    try:
-        where = str(Path(f"/proc/{pid}/cwd").readlink())
-    except FileNotFoundError:
-        return False  # ended meanwhile
-    except PermissionError:
-        return pid != 1 and _is_ours(pid)
-    except OSError:
-        return False
-    where = where.removesuffix(" (deleted)")
+    where = str(Path(f"/proc/{pid}/cwd").readlink()).removesuffix(" (deleted)")
     return where == folder or where.startswith(folder + os.sep)
 
 
@@ -71,14 +85,9 @@ class _Mounts:
     def of(self, pid: int) -> bool:
         if not self.folders:
             return False
-        try:
-            name = _namespace(pid)
-            if name not in self._known:
-                self._known[name] = any(self._is_one(line) for line in _mountinfo(pid))
-        except PermissionError:
-            return pid != 1 and _is_ours(pid)
-        except OSError:
-            return False
+        name = _namespace(pid)
+        if name not in self._known:
+            self._known[name] = any(self._is_one(line) for line in _mountinfo(pid))
         return self._known[name]
 
     def _is_one(self, line: list[str]) -> bool:

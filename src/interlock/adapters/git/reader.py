@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # verbs that must start at once import this
     from interlock.core.gate.changes import Change
     from interlock.ports.meeting import Melting
 
-AGENT: Final = "agent/"
 CARD_TRAILER: Final = "Interlock-Card"
 JOB_TRAILER: Final = "Interlock-Job"
 _JOB: Final = re.compile(rb"^Interlock-Job:[ \t]*(\S+)[ \t]*$", re.MULTILINE)

@@ -63,10 +63,15 @@ class Scratch:
 
     def _at(self, name: str) -> GitDir:
         """Calls run in a work tree that holds attribute files and nothing else."""
-        alternates = self.source.alternates if self.objects == _store(self.source) else ()
+        alternates = self.source.alternates if self._kept else ()
         options = ("core.commitGraph=false",)
         found = GitDir(path=self.folder / name, objects=self.objects, alternates=alternates, options=options)
         return found.with_tree(self.folder / f"{name}-tree", self.folder / f"{name}-index")
+
+    @property
+    def _kept(self) -> bool:
+        """Whether new objects go to the store of the source and stay."""
+        return self.objects == _store(self.source)
 
     @property
     def _env(self) -> Mapping[str, str]:
@@ -97,13 +102,17 @@ class Scratch:
         return {path: value for path, value in self.how(paths).items() if is_driver(value)}
 
     def put(self, kind: str, data: bytes) -> str:
-        """Write one loose object; gives its name."""
+        """Write one loose object, in one step and for good where it is kept; gives its name."""
         whole = b"%s %d\0%s" % (kind.encode(), len(data), data)
         oid = hashlib.new(self.object_format, whole, usedforsecurity=False).hexdigest()
         path = self.objects / oid[:2] / oid[2:]
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(zlib.compress(whole, 1))
+            packed = zlib.compress(whole, 1)
+            if self._kept:
+                _write_whole(path, packed)
+            else:
+                path.write_bytes(packed)
         return oid
 
     def commit(self, tree: str, parents: Sequence[str]) -> str:
@@ -149,6 +158,16 @@ def ruled(source: GitDir, commit: str) -> Iterator[Scratch]:
     with scratch(source, keep=True) as made:
         made.dress(attributes_of(source, commit))
         yield made
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """An object that is there is never written again, so half a one would stay for ever."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="tmp_obj_", delete=False) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).chmod(0o444)
+    Path(file.name).replace(path)
 
 
 def _store(source: GitDir) -> Path:

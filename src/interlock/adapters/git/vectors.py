@@ -179,19 +179,11 @@ VECTORS: Final[tuple[Vector, ...]] = tuple(
     )
 )
 
-NOT_COVERED: Final[tuple[tuple[str, Level, str], ...]] = ()
-"""Ways in that a level does not hold shut: name, level, why.  There is none."""
-
 _NETWORK: Final = frozenset({"ssh", "http", "proxy"})
 
 
-def attacks(level: Level) -> tuple[tuple[str, bool, str], ...]:
-    """Every way in at one level: name, whether it was held shut, and what was seen."""
-    return tuple(vectors(level))
-
-
 def vectors(level: Level, folder: Path | None = None) -> Iterator[tuple[str, bool, str]]:
-    """The same one after the other: plants the programs, runs every verb, and looks for their marks.
+    """Every way in at one level, name, whether it was held shut and what was seen: plants the programs, runs every verb, looks for marks.
 
     It works in an empty folder of the caller, else in one of its own that is taken away.
     """

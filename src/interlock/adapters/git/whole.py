@@ -9,7 +9,7 @@ from interlock.adapters.git.commits import commit_tree
 from interlock.adapters.git.merging import melt
 from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.scratch import Scratch, ruled
-from interlock.core.gate.changes import Change
+from interlock.core.gate.changes import RAW, Change
 from interlock.core.problems import Refused
 
 _LONG = 300.0
@@ -49,9 +49,7 @@ def _differs(changes: tuple[Change, ...] | Refused, made: dict[str, Stands]) -> 
 
 def _raw(git: GitDir, base: str, commit: str) -> dict[str, Stands]:
     """What the commit changes on its base: path → mode and object that stand there now."""
-    fields = (
-        git.run("diff-tree", *diffs.RAW, base, commit, seconds=_LONG).out.decode("utf-8", "surrogateescape").split("\0")
-    )
+    fields = git.run("diff-tree", *RAW, base, commit, seconds=_LONG).out.decode("utf-8", "surrogateescape").split("\0")
     found: dict[str, Stands] = {}
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         _, mode, _, oid, *_ = meta.split(" ")

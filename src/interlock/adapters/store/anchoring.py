@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, func, select
 
-from interlock.adapters.store import events, evidence
+from interlock.adapters.store import events, evidence, seals
 from interlock.adapters.store.tables import event, landing
 from interlock.core.job.audit import AuditFinding, read_checkpoint
 from interlock.core.job.chain import canonical
@@ -28,7 +28,15 @@ def made(connection: Connection, at: float, signer: Signer) -> tuple[str, str]:
     which = history(connection)
     seq, digest = events.head(connection)
     count = connection.execute(select(func.count()).select_from(landing)).scalar() or 0
-    said = checkpoint(history=which, seq=seq, digest=digest, evidence=evidence.last(connection), landings=count, at=at)
+    said = checkpoint(
+        history=which,
+        seq=seq,
+        digest=digest,
+        evidence=evidence.last(connection),
+        landings=count,
+        at=at,
+        sealed=seals.since(connection),
+    )
     return which, signer.sign(canonical(said))
 
 
@@ -42,7 +50,7 @@ def check(
     """
     if kept is None:
         return
-    known = evidence.keys(connection)
+    known = seals.keys(connection)
     found = read_checkpoint(kept, lambda envelope: signer.open(envelope, known, listed=listed))
     if isinstance(found, AuditFinding):
         if new and found.state == "missing":
@@ -50,6 +58,10 @@ def check(
         raise _refused(found.rule, found.what)
     digest = connection.execute(select(event.c.digest).where(event.c.seq == found.seq)).scalar_one_or_none()
     if digest == found.digest:
+        if found.sealed is not None and found.sealed != seals.since(connection):
+            raise _refused(
+                "evidence-unsigned", f"Events were signed from event {found.sealed} on, and signatures are gone."
+            )
         return
     seq, _ = events.head(connection)
     if seq < found.seq:

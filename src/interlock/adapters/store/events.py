@@ -15,6 +15,7 @@ from interlock.core.job.kinds import KINDS
 from interlock.core.job.lifecycle import IllegalTransition
 from interlock.core.problems import Refusal, Refused
 
+_APPENDED: Final = "interlock_appended"
 _COLUMNS = tuple(column for column in table.c if column.name != "digest")
 # What each transaction asks is put together once: making a statement costs more than SQLite needs to answer it.
 _APPEND: Final = insert(table)
@@ -45,8 +46,17 @@ def append(connection: Connection, new: NewEvent, at: float, end: tuple[int, str
         data=plain(new.data),
     )
     row = {column.name: getattr(event, column.name) for column in _COLUMNS}
-    connection.execute(_APPEND, row | {"digest": digest_of(previous, event)})
+    digest = digest_of(previous, event)
+    connection.execute(_APPEND, row | {"digest": digest})
+    connection.info.get(_APPENDED, []).append((event.seq, digest))
     return event
+
+
+def watched(connection: Connection) -> list[tuple[int, str]]:
+    """A list that from now on gets number and digest of each event that this transaction appends."""
+    found: list[tuple[int, str]] = []
+    connection.info[_APPENDED] = found
+    return found
 
 
 def head(connection: Connection) -> tuple[int, str]:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
-from interlock.adapters.store import events
+from interlock.adapters.store import events, seals
 from interlock.adapters.store.codec import cached, evidence_from, plain, run_from
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import check_run, evidence
-from interlock.core.job.chain import FILED, KEYS, Filed, canonical, sha256
+from interlock.core.job.chain import FILED, Filed, canonical, sha256
 from interlock.core.job.events import NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
 from interlock.core.job.statement import cached_run as statement_of
@@ -24,7 +24,6 @@ from interlock.core.problems import Refusal, Refused
 from interlock.ports.history import Signer
 
 ADDED: Final = "evidence.added"
-KEY_ADDED: Final = "key.added"
 CACHE: Final = "cache"
 REFUSED: Final = "cache.refused"
 ENVELOPE: Final = "envelope"
@@ -34,7 +33,7 @@ ENVELOPE: Final = "envelope"
 def add(connection: Connection, new: Evidence, at: float, signer: Signer) -> int:
     """Write one signed row of evidence, and the event that binds it into the chain; tells its number."""
     lock_history(connection)
-    _add_key(connection, signer, at)
+    seals.add_key(connection, signer, at)
     number, doc = last(connection) + 1, plain(new)
     envelope = signer.sign(signed_as(new, number=number, at=at, doc=doc, runner=signer.runner))
     columns = {"subject": new.subject, "commit": new.commit, "tree": new.tree}
@@ -50,23 +49,11 @@ def add(connection: Connection, new: Evidence, at: float, signer: Signer) -> int
     return number
 
 
-def _add_key(connection: Connection, signer: Signer, at: float) -> None:
-    """Say once in the history with which key its evidence is signed; the caller holds the history's lock."""
-    if events.find(connection, KEYS, 0, signer.key_id) is None:
-        data = {"public": signer.public, "runner": signer.runner}
-        events.append(connection, NewEvent(subject=KEYS, step=signer.key_id, kind=KEY_ADDED, data=data), at)
-
-
 def last(connection: Connection) -> int:
     """The number of the last row, also when that row is gone and only its event tells of it."""
     kept = connection.execute(select(func.max(evidence.c.id))).scalar() or 0
     told = events.newest(connection, ADDED)
     return max(kept, told.data["evidence"] if told is not None else 0)
-
-
-def keys(connection: Connection) -> tuple[str, ...]:
-    """The public keys that the history knows, as PEM."""
-    return tuple(str(event.data["public"]) for event in events.listing(connection, KEYS, 0) if "public" in event.data)
 
 
 def listing(connection: Connection, subject: str, commit: str | None) -> tuple[tuple[int, Evidence], ...]:
@@ -141,7 +128,7 @@ def proof_of(
     if newest is not None:
         row, said = newest
         told = next((event.data["envelope"] for event in cited if event.data["evidence"] == row.number), None)
-        known_keys = keys(connection)
+        known_keys = seals.keys(connection)
         fault = doubt(row, said, cited=told, opened=lambda envelope: signer.open(envelope, known_keys, listed=listed))
         if fault is not None:
             return fault

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from interlock.adapters.store import changes, events, evidence
+from interlock.adapters.store import changes, events, evidence, seals
 from interlock.adapters.store.codec import job_from, plain
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import job as table
@@ -191,3 +191,4 @@ def _require_proof(connection: Connection, job: Job, new: NewEvent, signer: Sign
         tree=new.data.get("tree", job.tree),
         listed=listed,
     )
+    seals.check(connection, [job.id], signer, listed)

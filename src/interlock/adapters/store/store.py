@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from interlock.adapters.store import admission, anchoring, changes, events, evidence, jobs, schema, slots, trains
+from sqlalchemy import Connection
+
+from interlock.adapters.store import admission, anchoring, changes, events, evidence, jobs, schema, seals, slots, trains
 from interlock.adapters.store.engine import Database
 from interlock.adapters.store.unsigned import NOBODY, NOWHERE
 from interlock.core.contract.policy import Cap, Kind
@@ -15,6 +18,7 @@ from interlock.core.job.chain import Filed, Linked
 from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.evidence import CheckRun, Evidence
 from interlock.core.job.lifecycle import Job
+from interlock.core.job.seals import Seal
 from interlock.core.job.verified import Verified
 from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
@@ -36,6 +40,7 @@ class SqlStore:
         self._now = now
         self._signer = signer
         self._anchor = anchor
+        self._known: set[str] = set()
 
     @classmethod
     def open(
@@ -62,6 +67,25 @@ class SqlStore:
     def close(self) -> None:
         self._database.close()
 
+    @contextmanager
+    def _write(self, *, seldom: bool = False) -> Iterator[Connection]:
+        """A transaction that may write, whose events are signed with it; ``seldom``: most of its kind write none.
+
+        Raises Refused (secret) when the key cannot be used.
+        """
+        signs = self._signer is not NOBODY
+        if signs and not seldom:
+            _ = self._signer.key_id  # it takes a moment to load, and nobody should wait for us meanwhile
+        with self._database.write() as connection:
+            appended = events.watched(connection)
+            yield connection
+            if signs and appended:
+                if self._signer.key_id not in self._known:
+                    seals.add_key(connection, self._signer, self._now())
+                seals.add(connection, appended, self._signer)
+        if signs and appended:
+            self._known.add(self._signer.key_id)
+
     # ------------------------------------------------------------ caps and slots
     def begin_sync(self) -> int:
         with self._database.read() as connection:
@@ -72,11 +96,11 @@ class SqlStore:
     ) -> bool:
         lines = {cap.class_name: cap.cap for cap in caps}
         fetched = slots.Fetched(caps=lines, kinds=dict(kinds), ceiling=ceiling, base=base)
-        with self._database.write() as connection:
+        with self._write(seldom=True) as connection:
             return slots.sync(connection, fetched, number, self._now())
 
     def admit(self, request: Request) -> Admitted:
-        with self._database.write() as connection:
+        with self._write() as connection:
             return admission.admit(connection, request, self._now())
 
     def lanes(self) -> tuple[Lane, ...]:
@@ -88,11 +112,11 @@ class SqlStore:
             return slots.in_force(connection).ceiling
 
     def pause(self, class_name: str, by: str, why: str = "") -> None:
-        with self._database.write() as connection:
+        with self._write() as connection:
             slots.set_pause(connection, class_name, by, actor=by, why=why, at=self._now())
 
     def resume(self, class_name: str, by: str = "") -> None:
-        with self._database.write() as connection:
+        with self._write() as connection:
             slots.set_pause(connection, class_name, None, actor=by, why="", at=self._now())
 
     # ------------------------------------------------------------ jobs and events
@@ -118,14 +142,14 @@ class SqlStore:
 
     def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
         if event.subject.startswith(trains.PREFIX):
-            with self._database.write() as connection:
+            with self._write() as connection:
                 return trains.record(connection, event, self._now(), expect)
         if event.subject.startswith(LONE):
-            with self._database.write() as connection:
+            with self._write() as connection:
                 return events.record(connection, event, self._now())
         publishes = event.kind == "job.published"
         kept, listed = (self._kept(), self._signer.listed()) if publishes else (None, ())
-        with self._database.write() as connection:
+        with self._write() as connection:
             anchoring.check(connection, kept, self._signer, listed)
             return jobs.record(connection, event, self._now(), expect, self._signer, listed)
 
@@ -145,7 +169,7 @@ class SqlStore:
     def add_evidence(self, evidence_: Evidence) -> int:
         self._signer.check()  # what takes a moment is done before anybody has to wait for us
         kept = self._kept()
-        with self._database.write() as connection:
+        with self._write() as connection:
             anchoring.check(connection, kept, self._signer, new=True)
             number = evidence.add(connection, evidence_, self._now(), self._signer)
             checkpoint = anchoring.made(connection, self._now(), self._signer)
@@ -179,6 +203,10 @@ class SqlStore:
         with self._database.read() as connection:
             return events.chain(connection, after, most)
 
+    def seals(self) -> tuple[Seal, ...]:
+        with self._database.read() as connection:
+            return seals.listing(connection)
+
     def cached_run(self, key: str) -> CheckRun | None:
         with self._database.read() as connection:
             return evidence.cached_run(connection, key, self._signer)
@@ -189,7 +217,7 @@ class SqlStore:
 
     def cache_run(self, key: str, run: CheckRun) -> None:
         _ = self._signer.key_id
-        with self._database.write() as connection:
+        with self._write() as connection:
             evidence.cache_run(connection, key, run, self._now(), self._signer)
 
     # ------------------------------------------------------------ trains and changes
@@ -214,7 +242,7 @@ class SqlStore:
     def land(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
         self._signer.check()  # the checkpoint of what lands is signed here, whoever ran its checks
         kept, listed = self._kept(), self._signer.listed()
-        with self._database.write() as connection:
+        with self._write() as connection:
             anchoring.check(connection, kept, self._signer, listed)
             fresh = trains.land(connection, event, landings, self._now(), self._signer, listed)
             checkpoint = anchoring.made(connection, self._now(), self._signer) if fresh else None

@@ -20,11 +20,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The number of the newest revision in migrations; a store with a lower one is migrated when it is opened."""
 
 VERSION_TABLE: Final = "interlock_schema"
-APPEND_ONLY: Final = ("event", "evidence", "landing")
+APPEND_ONLY: Final = ("event", "evidence", "landing", "seal")
 """Tables whose rows are never changed or taken away; triggers refuse it."""
 
 NAMES: Final = {
@@ -51,6 +51,14 @@ event = Table(
     Column("digest", String),
     UniqueConstraint("subject", "attempt", "step"),
     sqlite_autoincrement=True,
+)
+
+seal = Table(
+    "seal",
+    metadata,
+    Column("seq", _number, primary_key=True, autoincrement=False),
+    Column("first", _number, nullable=False),
+    Column("envelope", Text, nullable=False),
 )
 
 job = Table(

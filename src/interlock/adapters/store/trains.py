@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, insert, select, update
 
-from interlock.adapters.store import events, evidence, jobs
+from interlock.adapters.store import events, evidence, jobs, seals
 from interlock.adapters.store.engine import lock_history
 from interlock.adapters.store.tables import landing
 from interlock.adapters.store.tables import train as table
 from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.lifecycle import IllegalTransition, Job, State
+from interlock.core.job.reverting import moved
 from interlock.core.merge.train import TrainState, fold_train
 from interlock.core.problems import Refusal, Refused, UnknownJob
 from interlock.ports.history import LandingRow, Signer
@@ -136,18 +137,20 @@ def _checked(
     proofs = {(row.commit, row.tree, row.evidence): row for row in rows}  # one for all that rest on it
     for row in proofs.values():
         _prove(connection, train, row, new, signer, listed)
+    seals.check(connection, (new.subject, *before), signer, listed)
     return train
 
 
 def _take_back(connection: Connection, by: Job, row: LandingRow, at: float) -> None:
-    """What a landed revert takes back is not landed any more, and what that had taken back is again, in the same transaction."""
+    """What a landed revert takes back is not landed any more, what that had taken back is again, and so on, in the same transaction."""
     if not by.reverts:
         return
-    moves = (("job", State.LANDED, "reverted", "commit"), ("restores_job", State.REVERTED, "restored", "landed_commit"))
-    for key, state, word, at_commit in moves:
-        name = by.reverts.get(key)
-        of = jobs.load(connection, name, lock=True) if name is not None else None
-        if of is not None and of.state is state:
+    first = jobs.load(connection, by.reverts["job"], lock=True)
+    for of, off in moved(first, lambda job: jobs.load(connection, job, lock=True)):
+        state, word, at_commit = (
+            (State.LANDED, "reverted", "commit") if off else (State.REVERTED, "restored", "landed_commit")
+        )
+        if of.state is state:
             event = NewEvent(
                 subject=of.id, step=f"{word}:{by.id}", kind=f"job.{word}", data={"by": by.id, at_commit: row.commit}
             )

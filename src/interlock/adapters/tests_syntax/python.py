@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.adapters.tests_syntax import python_asserts, python_fixed, python_made, python_marks, python_swaps
+from interlock.adapters.tests_syntax import (
+    python_asserts,
+    python_cases,
+    python_fixed,
+    python_made,
+    python_marks,
+    python_swaps,
+)
 from interlock.adapters.tests_syntax.python_flow import Flow, Function, flow_of, rows_of
 from interlock.adapters.tests_syntax.python_names import dotted
 from interlock.core.gate.test_code import Assertion, Mark, TestCode, TestFile, is_test_side
@@ -17,6 +24,7 @@ _FILE: Final = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
 _DEEPEST: Final = 4
 _ASSERTS: Final = re.compile(r"_*(?:assert|expect|verify)_")
 _TRUST: Final = 99
+_TABLES: Final = re.compile(r"parametrize|\b(?:given|example|settings)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +54,14 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
-    """What holds for the functions of a block: names with a fixed value, and functions that may be decorators."""
+    """What holds for the functions of a block: names with a fixed value, functions that may be decorators, unittest's own classes."""
 
     path: str
     platform: str
     fixed: python_fixed.Fixed
     known: Mapping[str, Function]
     quiet: frozenset[str]
+    plain: frozenset[str]
 
 
 def parse(path: str, data: bytes, platform: str) -> Parsed | None:
@@ -67,6 +76,7 @@ def parse(path: str, data: bytes, platform: str) -> Parsed | None:
         fixed=python_fixed.fixed_of(tree.body, [*ast.walk(tree)], {}),
         known={node.name: node for node in tree.body if isinstance(node, Function)},
         quiet=python_made.quiet_names(tree),
+        plain=python_cases.plain_cases(tree),
     )
     return Parsed(
         path=path,
@@ -99,9 +109,11 @@ def _functions(
             own = (*marks, *python_marks.of_decorators(node.decorator_list, platform))
             own += tuple(python_marks.of_module(ast.Module(body=_assignments(node.body), type_ignores=[]), platform))
             cases = any("TestCase" in dotted(each) for each in node.bases)
+            plain = around.plain & {dotted(each) for each in node.bases}
             own += tuple(python_swaps.of_loading(node.body, unit=True)) if cases else ()
             own += tuple(python_marks.of_setups(node.body))
             inside = python_swaps.rebound(node.body)
+            inside |= python_cases.never_awaited(node.body) if plain else {}
             yield from _functions(around, node.body, (*group, node.name), own, unit=cases, again=inside)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             flow = flow_of(node, around.fixed, around.quiet)
@@ -114,6 +126,7 @@ def _functions(
                 marks=(
                     *marks,
                     *python_marks.of_decorators(node.decorator_list, platform),
+                    *(python_marks.of_retries(node.decorator_list) if node.name.startswith("test") else ()),
                     *python_marks.of_calls(node.body),
                     *flow.marks,
                     *([again[node.name]] if node.name in again else ()),
@@ -145,7 +158,7 @@ def _cases(node: Function) -> int | None:
 
 def _table(node: Function) -> str:
     """The text of all tables of a test."""
-    return "\n".join(ast.unparse(each) for each in node.decorator_list if "parametrize" in ast.unparse(each)[:60])
+    return "\n".join(ast.unparse(each) for each in node.decorator_list if _TABLES.search(ast.unparse(each)[:60]))
 
 
 def resolve(files: Mapping[str, Parsed], *, head: bool) -> dict[str, TestFile]:

@@ -154,7 +154,8 @@ def _with(flow: Flow, node: ast.With | ast.AsyncWith, *, live: str, times: int, 
     given = [each.context_expr for each in node.items]
     quiet = quiet or any(dotted(each.func if isinstance(each, ast.Call) else each) in flow.quiet for each in given)
     expected = any(isinstance(each, ast.Call) and _expects_any(each) for each in given)
-    why = "may fail without being seen" if quiet else _UNCOUNTED if expected else ""
+    inverted = expected and any(isinstance(each, ast.Assert) for each in node.body)
+    why = "may fail without being seen" if quiet else "is to fail" if inverted else _UNCOUNTED if expected else ""
     _block(flow, node.body, live=live or why, times=times, depth=depth)
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from interlock.adapters.tests_syntax import python_cases
 from interlock.adapters.tests_syntax.python_flow import EXITS
 from interlock.adapters.tests_syntax.python_made import is_setup
 from interlock.adapters.tests_syntax.python_names import dotted, of_platform
@@ -14,6 +15,7 @@ from interlock.core.gate.test_code import Mark
 _SKIPS: Final = frozenset({"skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure"})
 _CALLS: Final = frozenset({"pytest.skip", "pytest.xfail", "pytest.importorskip", "skipTest", "importorskip"})
 _ENDS: Final = frozenset({"atexit.register", "os._exit", "os.abort"})
+_RETRIES: Final = frozenset({"flaky", "retry", "rerun", "retries"})
 _SETS: Final = frozenset({"setattr", "monkeypatch.setattr", "patch", "mock.patch", "patch.object", "mock.patch.object"})
 _JUDGES: Final = frozenset({"pytest", "_pytest", "unittest", "builtins", "pluggy", "TestCase"})
 
@@ -32,6 +34,14 @@ def of_decorators(nodes: list[ast.expr], platform: str) -> Iterator[Mark]:
                 declared=call is not None and _is_declared(call, last),
                 here=call is not None and bool(call.args) and holds(call.args[0], platform) is (last != "skipUnless"),
             )
+
+
+def of_retries(nodes: list[ast.expr]) -> Iterator[Mark]:
+    """Decorators by which a failed test is run again until it passes."""
+    for node in nodes:
+        name = dotted(node.func if isinstance(node, ast.Call) else node)
+        if name.rpartition(".")[2] in _RETRIES:
+            yield Mark(line=node.lineno, key=f"retry {name}", what=f"is run again until it passes by @{_short(node)}")
 
 
 def of_calls(body: list[ast.stmt]) -> Iterator[Mark]:
@@ -71,6 +81,7 @@ def of_module(tree: ast.Module, platform: str) -> Iterator[Mark]:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield from of_calls([node])
     yield from _patches(tree)
+    yield from python_cases.own_judges(tree)
 
 
 def of_runs(tree: ast.Module) -> Iterator[Mark]:

@@ -183,6 +183,7 @@ def swaps(tree: ast.Module, near: frozenset[str]) -> dict[str, Mark]:
     nodes = [*ast.walk(tree)]
     taken = _taken(nodes, near)
     inner = [each for node in nodes if isinstance(node, Function) for each in node.body if _makes_function(each)]
+    inside = [each for node in nodes if isinstance(node, Function) for each in ast.walk(node)]
     for node in (*tree.body, *inner):
         for name in _made(node) if not _reads(node, taken) else ():
             found[name] = _swap(name, node.lineno, "defines itself")
@@ -195,7 +196,16 @@ def swaps(tree: ast.Module, near: frozenset[str]) -> dict[str, Mark]:
     for call in (each for each in nodes if isinstance(each, ast.Call)):
         for name in _patched(call):
             found[name] = _swap(name, call.lineno, "patches")
+            found |= {late: _swap(late, call.lineno, "patches") for late in _taken_later(name, inside)}
     return found
+
+
+def _taken_later(name: str, inside: list[ast.AST]) -> Iterator[str]:
+    """The names that functions import themselves from where a patch of that name stands: at that time they get the patch."""
+    module, _, last = name.rpartition(".")
+    for node in inside:
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            yield from (each.asname or each.name for each in node.names if each.name == last)
 
 
 def _of_modules(nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _JUDGES: Final = frozenset({"expect", "it", "test", "describe", "assert"})
 _TOOLS: Final = re.compile(r"(?:@jest/|jest|vitest|@playwright/|node:|chai|sinon|mocha|@testing-library/)")
-_SPIES: Final = re.compile(r"(?:jest|vi|sinon|mock|t\.mock)\.(?:spyOn|stub|method|replace)\(\s*[^,]+,\s*['\"`](\w+)")
+_SPIES: Final = re.compile(
+    r"(?:jest|vi|sinon|mock|(?:t|test|it)\.mock)\.(?:spyOn|stub|method|replace)\(\s*[^,]+,\s*['\"`](\w+)"
+)
 _REAL: Final = re.compile(r"requireActual|importActual|importOriginal")
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from interlock.core.contract.agents import Rules
 from interlock.core.contract.paths import parse
+from interlock.core.counting import some
 from interlock.core.problems import Refusal
 
 READS: Final[dict[str, tuple[str, ...]]] = {
@@ -113,8 +114,7 @@ def stale(text: str, rules: Rules, files: Collection[str], *, changed: float | N
     missing = gone(text, files)
     reasons = []
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        reasons.append(f"names {', '.join(missing[:3])}{more}, which {'is' if len(missing) == 1 else 'are'} not there")
+        reasons.append(f"names {some(missing, 3)}, which {'is' if len(missing) == 1 else 'are'} not there")
     if changed is not None and now - changed > rules.stale_days * DAY:
         reasons.append(f"did not change for {int((now - changed) / DAY)} days")
     return "; ".join(reasons)

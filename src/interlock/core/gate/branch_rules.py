@@ -8,6 +8,16 @@ from typing import Any, Final
 
 REQUIRED: Final = "interlock-scope"
 """The name of the job that the generated workflow always runs, and that the branch must require."""
+WORKFLOW: Final = ".github/workflows/interlock-scope.yml"
+"""Where that workflow stands."""
+_WORKFLOWS: Final = {
+    ".github/**",
+    ".github/**/*",
+    ".github/workflows/**",
+    ".github/workflows/**/*",
+    ".github/workflows/*",
+}
+_ACTIONS: Final = 15368  # GitHub Actions, as the application that reports a check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +25,8 @@ class Protection:
     """What is in force on a branch, classic protection and rulesets taken together.
 
     ``checks`` are the required ones with the application that must report each (None: any); ``bypass`` who may go round it,
-    and ``untold`` the rulesets of which that was not said.
+    and ``untold`` the rulesets of which that was not said.  ``own_file``: the judge is required by its file, or nobody may
+    push workflows.
     """
 
     checks: Mapping[str, int | None] = field(default_factory=dict)
@@ -26,6 +37,7 @@ class Protection:
     deletions: bool = True
     bypass: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    own_file: bool = False
     known: bool = False
 
 
@@ -47,6 +59,20 @@ def gaps(protection: Protection, skippable: Mapping[str, str]) -> tuple[Gap, ...
     ``skippable`` maps a job of the repository's workflows to why it may be skipped, and so counted as passed.
     """
     return tuple(_gaps(protection, skippable))
+
+
+def forgeable(protection: Protection) -> str:
+    """In whose name a required check can still be reported, though no setting of the branch closes that; empty: in nobody's.
+
+    A token of a workflow reports as GitHub Actions, whichever branch the workflow stands on.
+    """
+    if protection.own_file or protection.checks.get(REQUIRED) != _ACTIONS:
+        return ""
+    return (
+        f"{REQUIRED} counts when GitHub Actions reports it, and a workflow on any branch reports so: whoever may push a branch "
+        f"can forge it. A ruleset that requires the workflow {WORKFLOW} itself, or one that restricts pushes to .github/workflows/**, "
+        "closes that; else give write access to nobody whose word you would not take."
+    )
 
 
 def _gaps(protection: Protection, skippable: Mapping[str, str]) -> Iterator[Gap]:
@@ -155,6 +181,8 @@ def left_out(ruleset: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> 
     """Why a ruleset forbids nothing on the default branch, as far as the answers tell; nothing where it does."""
     if ruleset.get("enforcement") != "active":
         return f"its enforcement is {ruleset.get('enforcement')}"
+    if ruleset.get("target") == "push":  # it holds for every push to the repository
+        return ""
     if ruleset.get("target", "branch") != "branch":
         return f"it is about a {ruleset.get('target')}"
     if ruleset.get("id") in _ids(rules):
@@ -195,29 +223,28 @@ def _classic(answer: Mapping[str, Any]) -> Protection:
 
 
 def _with_rule(found: Protection, rule: Mapping[str, Any]) -> Protection:
-    given = _map(rule.get("parameters"))
-    found = replace(found, known=True)
-    match rule.get("type"):
-        case "required_status_checks":
-            named = {
-                str(each["context"]): _app(each.get("integration_id"))
-                for each in given.get("required_status_checks", ())
-            }
-            return replace(found, checks={**found.checks, **named})
-        case "pull_request":
-            return replace(
-                found,
-                reviews=max(found.reviews, int(given.get("required_approving_review_count", 0) or 0)),
-                code_owners=found.code_owners or bool(given.get("require_code_owner_review")),
-                stale_dismissed=found.stale_dismissed
-                or bool(given.get("dismiss_stale_reviews_on_push") or given.get("require_last_push_approval")),
-            )
-        case "non_fast_forward":
-            return replace(found, force_pushes=False)
-        case "deletion":
-            return replace(found, deletions=False)
-        case _:
-            return found
+    return replace(found, known=True, **_told_by(found, str(rule.get("type")), _map(rule.get("parameters"))))
+
+
+def _told_by(found: Protection, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a rule of this kind changes in what was found before."""
+    if kind == "required_status_checks":
+        named = given.get("required_status_checks", ())
+        return {
+            "checks": {**found.checks, **{str(each["context"]): _app(each.get("integration_id")) for each in named}}
+        }
+    if kind == "pull_request":
+        stale = given.get("dismiss_stale_reviews_on_push") or given.get("require_last_push_approval")
+        return {
+            "reviews": max(found.reviews, int(given.get("required_approving_review_count", 0) or 0)),
+            "code_owners": found.code_owners or bool(given.get("require_code_owner_review")),
+            "stale_dismissed": found.stale_dismissed or bool(stale),
+        }
+    if kind == "workflows" and WORKFLOW in {_map(each).get("path") for each in given.get("workflows", ())}:
+        return {"checks": {**found.checks, REQUIRED: _ACTIONS}, "own_file": True}
+    if kind == "file_path_restriction" and _WORKFLOWS & set(given.get("restricted_file_paths", ())):
+        return {"own_file": True}
+    return {"non_fast_forward": {"force_pushes": False}, "deletion": {"deletions": False}}.get(kind, {})
 
 
 def _map(value: Any) -> Mapping[str, Any]:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Status = Literal["A", "M", "D", "T"]
 SYMLINK = 0o120000
 SUBMODULE = 0o160000
+
+# --ignore-submodules=none: a .gitmodules or a setting in the judged repository must not hide a submodule's change.
+EXACT: Final = (
+    *("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative"),
+    "--ignore-submodules=none",
+)
+"""How git tells a difference by exact names, whatever is configured: for ``diff-tree``, which ends each name with a null byte."""
+
+RAW: Final = (*EXACT, "--raw", "--no-abbrev")
+"""The same with modes and whole object names, as ``from_raw`` and ``of_each`` read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +53,16 @@ def from_raw(meta: str, path: str) -> Change:
         old_oid="" if status == "A" else old_oid,
         new_oid="" if status == "D" else new_oid,
     )
+
+
+def of_each(out: bytes) -> dict[str, list[Change]]:
+    """What ``git diff-tree --stdin`` with ``RAW`` says, by the commit that it says it of."""
+    found: dict[str, list[Change]] = {}
+    current: list[Change] = []
+    tokens = iter(out.split(b"\0"))
+    for token in tokens:
+        if token.startswith(b":"):
+            current.append(from_raw(token.decode(), next(tokens).decode("utf-8", "surrogateescape")))
+        elif token:
+            current = found.setdefault(token.decode().strip(), [])
+    return found

@@ -92,6 +92,42 @@ def new_hooks(before: bytes | None, after: bytes | None) -> Iterator[str]:
             yield f"{name} is {'changed' if name in known else 'new'}"
 
 
+def plugins_taken(before: bytes | None, after: bytes | None, module: Text) -> Iterator[str]:
+    """Modules of this repository with hooks that a file of tests newly names as plugins."""
+    known = _plugins(_tree(before))
+    for name in _plugins(_tree(after)):
+        if name not in known:
+            yield from (f"{hook} comes from {name}" for hook in _hooks(_tree(module(name))) if hook not in _SETTINGS)
+
+
+def _plugins(tree: ast.Module | None) -> list[str]:
+    values = [
+        node.value
+        for node in (tree.body if tree is not None else ())
+        if isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Name) and each.id == "pytest_plugins" for each in node.targets)
+    ]
+    words = [each.value for value in values for each in ast.walk(value) if isinstance(each, ast.Constant)]
+    return [word for word in words if isinstance(word, str)]
+
+
+def replaced(before: bytes | None, after: bytes | None, module: Text) -> Iterator[str]:
+    """What a file of the tests newly puts in place of the product as soon as it is loaded, in words."""
+    known = set(_when_loaded(_tree(before), module))
+    yield from (each for each in dict.fromkeys(_when_loaded(_tree(after), module)) if each not in known)
+
+
+def _when_loaded(tree: ast.Module | None, module: Text) -> Iterator[str]:
+    names = Names(tree) if tree is not None else None
+    for node in tree.body if tree is not None else ():
+        if names is None or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                yield from _patches(part, names, module, for_all=True)
+            yield from _writes(part, names, module)
+
+
 def fixtures(data: bytes | None) -> frozenset[str]:
     """The names of the functions of a conftest.py; those that pytest has itself are no new ones either."""
     tree = _tree(data)

@@ -14,20 +14,15 @@ from interlock.core.gate import judging_configs as configs
 from interlock.core.gate.changes import Change
 from interlock.core.gate.judging_checkers import weaker_section
 from interlock.core.gate.judging_commands import Judges, judges_of
+from interlock.core.gate.judging_python import python_judges
 from interlock.core.gate.judging_tools import other_tools, required, runner_configs
 from interlock.core.gate.shadows import (
     Both,
     Files,
     ReadMany,
     Trees,
-    asserting_helpers,
-    equals_everything,
-    imported_by_tests,
-    looks_for_the_report,
-    shadows,
 )
 from interlock.core.gate.silenced import silenced
-from interlock.core.gate.test_code import is_test_side
 from interlock.core.job.evidence import CheckRun, Verdict
 
 RUN: Final = "what judges"
@@ -182,58 +177,16 @@ def _of(change: Change, look: _Look) -> Iterator[str]:
         yield from _pytest(path, look)
         yield from _tools(name, before, after, found.words)
     if name in (*configs.PYTEST_FILES, ".coveragerc"):
-        sides = (configs.coverage_settings(name, before), configs.coverage_settings(name, after))
-        yield from configs.weaker_coverage(*sides)
+        hides = change.status == "A" and name == ".coveragerc"
+        known = _measured(path, look.both) if hides else configs.coverage_settings(name, before)
+        yield from configs.weaker_coverage(known, configs.coverage_settings(name, after))
     if re.fullmatch(r"tsconfig(\.\w+)*\.json", name) and found.words & {"tsc", "vue-tsc", "tsgo", "ts-jest"}:
         yield from configs.weaker_types(configs.json_of(before), configs.json_of(after))
     yield from other_tools(path, before, after, found.words)
     yield from silenced(path, before, after, found.words)
     if name.endswith((".py", ".pyc", ".pyo", ".so", ".pyd")):
-        yield from _python(change, look, before, after)
+        yield from python_judges(change, look.both, look.trees, look.roots)
     yield from _stand_in(change, found.words)
-
-
-def _python(change: Change, look: _Look, before: bytes | None, after: bytes | None) -> Iterator[str]:
-    path = change.path
-    if posixpath.basename(path) == "conftest.py":
-        above = _above(path, look.both)
-        yield from conftests.weaker(before, after, lambda name: _module(name, path, look.both), above)
-    elif is_test_side(path):
-        yield from conftests.new_hooks(before, after)
-    else:
-        if looks_for_the_report(before, after):
-            yield "it looks for the report of the tests"
-        if equals_everything(after) and not equals_everything(before):
-            yield "it has an __eq__ that is true of everything, so that no comparison with it shows anything"
-        lost = list(asserting_helpers(path, before, after)) if b"assert" in (before or b"") else []
-        if lost and imported_by_tests(path, look.trees):
-            yield from lost
-    yield from shadows(change, look.trees, look.roots)
-
-
-def _above(path: str, both: Both) -> frozenset[str]:
-    """The fixtures of the base in the folders above."""
-    found: frozenset[str] = frozenset()
-    folder = posixpath.dirname(path)
-    while folder:
-        folder = posixpath.dirname(folder)
-        found |= conftests.fixtures(both(posixpath.join(folder, "conftest.py"))[0])
-    return found
-
-
-def _module(name: str, path: str, both: Both) -> bytes | None:
-    """A module as a conftest.py would find it: beside it, in a folder above, at the top or in src, on the head."""
-    folder = posixpath.dirname(path)
-    plain = name.lstrip(".").replace(".", "/")
-    places = [folder, *(("", "src", "lib") if not name.startswith(".") else ())]
-    for _ in range(len(name) - len(name.lstrip(".")) - 1):
-        places = [posixpath.dirname(places[0])]
-    for place in dict.fromkeys(places):
-        for each in (f"{plain}.py", f"{plain}/__init__.py"):
-            data = both(posixpath.normpath(posixpath.join(place, each)))[1]
-            if data is not None:
-                return data
-    return None
 
 
 def _is_config(name: str) -> bool:
@@ -271,6 +224,11 @@ def _package(scripts: set[str], before: bytes | None, after: bytes | None) -> It
     for name in sorted(scripts):
         if (old.get("scripts") or {}).get(name) != (new.get("scripts") or {}).get(name):
             yield f"the script {name} is another one"
+    for key in ("dependencies", "devDependencies"):
+        for name, value in (new.get(key) or {}).items():
+            elsewhere = re.match(r"(?:file|link|portal|npm|git|github|https?)[:+]", str(value))
+            if name in _OF_NPM and elsewhere and (old.get(key) or {}).get(name) != value:
+                yield f"it takes {name} from elsewhere, {value}"
     for key in ("jest", "vitest", "mocha", "ava", "nyc", "c8", "eslintConfig", "tap"):
         if old.get(key) != new.get(key):
             yield f"{key} is set in another way"
@@ -286,6 +244,15 @@ def _pytest(path: str, look: _Look) -> Iterator[str]:
     tests = [each for each in inside if re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", each)] if inside else None
     sides = (_in_force(folder, look.both, 0), _in_force(folder, look.both, 1))
     yield from configs.weaker_pytest(*sides, floor=floor, tests=tests)
+
+
+def _measured(path: str, both: Both) -> configs.Settings:
+    """What held on the base for coverage before there was a .coveragerc, which hides all others."""
+    for name in configs.PYTEST_FILES[::-1]:
+        settings = configs.coverage_settings(name, both(posixpath.join(posixpath.dirname(path), name))[0])
+        if settings.get("run") or settings.get("report"):
+            return settings
+    return {}
 
 
 def _in_force(folder: str, both: Both, side: int) -> configs.Settings:
@@ -359,6 +326,9 @@ def _imported_first(parts: list[str]) -> str:
     return inside[0] if len(inside) > 1 else inside[0].removesuffix(".py") if inside[0].endswith(".py") else ""
 
 
+_OF_NPM: Final = frozenset(
+    {"jest", "vitest", "mocha", "chai", "expect", "ava", "tap", "typescript", "eslint", "@playwright/test", "cypress"}
+)
 _RUNNERS: Final = frozenset(
     {
         "pytest",

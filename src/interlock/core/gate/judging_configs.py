@@ -24,6 +24,8 @@ _NO_PRODUCT: Final = re.compile(
     r"(?:.*/)?(?:migrations|alembic/versions|tests|\*_pb2(?:_grpc)?\.py|_version\.py|conftest\.py|test_\*(?:\.py)?)(?:/\*{1,2}(?:\.py)?)?/?"
 )
 _FEWER: Final = ("testpaths", "python_files", "python_classes", "python_functions", "required_plugins")
+_USUAL: Final = {"python_files": ("test_*.py",), "python_classes": ("Test",), "python_functions": ("test",)}
+"""What pytest collects where nothing is set; ``*`` at the end of the last two is no other name."""
 _MORE: Final = ("norecursedirs", "collect_ignore", "usefixtures", "xfail_tests")
 _COVERAGE_MORE: Final = ("omit", "exclude_lines", "exclude_also", "partial_branches")
 _COVERAGE_FEWER: Final = ("source", "source_pkgs", "include")
@@ -110,6 +112,9 @@ def weaker_pytest(
         gone = [each for each in _words(before.get(key)) if each not in _words(after.get(key))]
         if gone and _words(before.get(key)):
             yield f"{key} no longer has {', '.join(gone)}"
+        usual = [each for each in _USUAL.get(key, ()) if each not in _words(after.get(key))]
+        if usual and not _words(before.get(key)) and _words(after.get(key)):
+            yield f"{key} no longer has {', '.join(usual)}, as is usual"
     if not _words(before.get("testpaths")) and not _covers(_words(after.get("testpaths")), tests):
         yield f"testpaths is narrowed to {', '.join(_words(after.get('testpaths')))}"
     for key in _MORE:

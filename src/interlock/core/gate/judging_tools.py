@@ -50,10 +50,41 @@ _WHOLE: Final = (
     (r"phpunit\.xml(\.dist)?", ("phpunit",)),
     (r"\.rspec", ("rspec", "rake")),
     (r"\.yarnrc(\.yml)?|\.pnpmfile\.cjs", ("yarn", "pnpm")),
-    (r"gradlew(\.bat)?|(.*/)?gradle/wrapper/.*|(.*/)?buildSrc/.*|gradle\.properties", ("gradle", "gradlew")),
-    (r"mvnw(\.cmd)?|(.*/)?\.mvn/.*", ("mvn", "mvnw")),
+    (r"gradlew(\.bat)?|gradle\.properties", ("gradle", "gradlew")),
+    (r"(.*/)?gradle/wrapper/.*|(.*/)?buildSrc/.*", ("gradle", "gradlew")),
+    (r"mvnw(\.cmd)?|junit-platform\.properties", ("mvn", "mvnw", "gradle", "gradlew")),
+    (r"(.*/)?\.mvn/.*", ("mvn", "mvnw")),
+    (r"(.*/)?META-INF/services/org\.(junit|testng)\..*", ("mvn", "mvnw", "gradle", "gradlew")),
     (r"CTest\w*\.cmake", ("ctest", "cmake")),
     (r".*\.runsettings|\.bazelrc|test_helper\.exs", ("dotnet", "bazel", "bazelisk", "mix")),
+)
+_JVM: Final = frozenset({"mvn", "mvnw", "gradle", "gradlew"})
+# What of a file decides what passes, wherever else in it the work may write: its name, the part, the tools, what it does.
+_INSIDE: Final = (
+    (
+        r".*\.(?:java|kt)",
+        r"\b(?:TestExecutionExceptionHandler|InvocationInterceptor|IRetryAnalyzer|ExecutionCondition)\b",
+        _JVM,
+        "it decides which tests fail",
+    ),
+    (
+        r"(?:spec|rails|test|minitest)_helper\.rb",
+        (
+            r"filter_run\w*[^\n]*|failure_exit_code[^\n]*|default_retry_count[^\n]*|\bexit!?\s*[(\d][^\n]*|\bat_exit\b[^\n]*"
+            r"|(?:before|around|prepend_before)\b[^\n]*\b(?:skip|pending)\b[^\n]*|exclude_pattern[^\n]*|\bverbose_retry[^\n]*"
+        ),
+        frozenset({"rspec", "rake", "rails", "ruby", "bundle"}),
+        "it decides what runs",
+    ),
+    (
+        r".*\.(?:cs|fs|vb)proj|Directory\.[\w.]+\.(?:props|targets)",
+        (
+            r"<(?:IsTestProject|TreatWarningsAsErrors)>(?!\s*true)[^<]*|<(?:VSTest\w+|RunSettingsFilePath)>[^<]*"
+            r"|<Compile\s+Remove=\"[^\"]*[Tt]est[^>]*>"
+        ),
+        frozenset({"dotnet"}),
+        "it says what dotnet builds or runs",
+    ),
 )
 _KEEPS: Final = re.compile(
     r"(?://.*|/?\*.*|#.*|[{}]?|\s*dependencies\s*\{|version\b.*|group\b.*|description\b.*"
@@ -105,6 +136,16 @@ def other_tools(path: str, before: bytes | None, after: bytes | None, words: set
     if name == "Cargo.toml" and "cargo" in words:
         yield from _cargo(configs.toml(before), configs.toml(after))
     yield from _of_language(name, before, after, words)
+    yield from _decides(name, before, after, words)
+
+
+def _decides(name: str, before: bytes | None, after: bytes | None, words: set[str]) -> Iterator[str]:
+    for pattern, inside, tools, what in _INSIDE:
+        if words & tools and re.fullmatch(pattern, name):
+            known = [each.group(0) for each in re.finditer(inside, _text(before))]
+            come = [each[0] for each in re.finditer(inside, _text(after)) if each[0] not in known]
+            if come:
+                yield f"{what}: {' '.join(come[0].split())[:60]}"
 
 
 def _of_language(name: str, before: bytes | None, after: bytes | None, words: set[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ _OF_TESTS: Final = re.compile(r"_?tests?_?|test[_/].*|.*(?:pytest|unittest|conft
 _ASKS: Final = frozenset(
     {"any", "next", "filter", "endswith", "startswith", "search", "match", "fullmatch", "find", "count"}
 )
+_CMDLINE: Final = re.compile(r"/proc/(?:self|\d+)/cmdline")
 _LOOKS: Final = frozenset({"find_spec", "import_module", "__import__", "find_loader"})
 _SKIPS: Final = frozenset(
     {"SkipTest", "pytest.skip", "pytest.xfail", "pytest.exit", "unittest.SkipTest", "unittest.case.SkipTest"}
@@ -39,7 +40,9 @@ class Asked:
 
 def python_asks(data: bytes) -> Iterator[Asked]:
     """Every question of a module, in code alone: comments and docstrings ask nothing."""
-    if not re.search(rb"pytest|PYTEST|unittest|nose|hypothesis|TOX_|NOX_|stack|frame|SkipTest", data):
+    if not re.search(
+        rb"pytest|PYTEST|unittest|nose|hypothesis|TOX_|NOX_|stack|frame|SkipTest|sys\.modules|cmdline", data
+    ):
         return
     tree = _tree(data)
     if tree is None:
@@ -113,8 +116,10 @@ def _of_start(node: ast.Call | ast.Compare) -> Iterator[Asked]:
     parts = [*ast.walk(node)]
     words = [_word(each) for each in parts if isinstance(each, ast.expr)]
     runner = next((word for word in words if re.search(r"py\.?test|unittest", word)), "")
-    if runner and any(_is(each, "sys.argv") for each in parts):
-        yield Asked(key="argv", what=f"{runner} in sys.argv", line=node.lineno)
+    places = ("sys.argv", "sys.orig_argv", "__main__.__file__")
+    started = any(_is(each, place) for each in parts for place in places) or any(map(_CMDLINE.search, words))
+    if runner and (started or any(_dotted(each) == "__main__" for each in parts)):
+        yield Asked(key="argv", what=f"{runner} among the words by which it was started", line=node.lineno)
 
 
 def _of_frames(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Asked]:
@@ -152,6 +157,11 @@ def _is(node: ast.AST, name: str) -> bool:
 
 
 def _word(node: ast.AST) -> str:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _word(node.left), _word(node.right)
+        return left + right if left and right else ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+        return node.value.decode("latin-1")
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 

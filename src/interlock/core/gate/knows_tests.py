@@ -37,6 +37,16 @@ _SCRIPT: Final = (
     ),
     (_IN_SOURCE, re.compile(r"\bimport\.meta\.vitest\b")),
     (
+        "a test among its callers",
+        re.compile(r"\.stack\b[^\n;]{0,60}['\"`/][^'\"`\n]*(?:\.?\b(?:test|spec)\b|jest|vitest|mocha)"),
+    ),
+    (
+        "how the process was started",
+        re.compile(
+            r"process\.argv\b[^\n;]{0,80}['\"`/][^'\"`\n]*(?:jest|vitest|mocha|--test\b)|npm_lifecycle_event\W{1,6}(?:[!=]==?)\s*['\"`]test"
+        ),
+    ),
+    (
         "names of the runner",
         re.compile(
             r"typeof\s+\(?(?:jest|vi|describe|it|expect|beforeEach|afterEach)\b"
@@ -55,16 +65,38 @@ _JVM: Final = (
         re.compile(r"[\"'](?:org\.junit|junit\.|org\.testng|io\.kotest|org\.spockframework)[\w.]*[\"']"),
     ),
     ("a property of the runner", re.compile(r"[\"']surefire\.\w+[\w.]*[\"']")),
+    (
+        "a test among its callers",
+        re.compile(r"[gG]etStackTrace[^\n;]{0,120}(?:\n[^\n]*){0,2}?\"(?:\w*Tests?|test\w*)\""),
+    ),
 )
 _RUBY: Final = (
     ("names of the runner", re.compile(r"defined\?\(?\s*(?:RSpec|Minitest|Test::Unit)\b")),
     ("Rails.env.test?", re.compile(r"Rails\.env\.test\?|ENV\[['\"](?:RAILS|RACK)_ENV['\"]\]\s*[!=]=\s*['\"]test['\"]")),
+)
+# Left out for tests is what another item stands in for then; a module of tests alone, and what only builds without std, is no question.
+_RUST: Final = (
+    ("cfg!(test)", re.compile(r"\bcfg!\(\s*(?:not\(\s*)?test\b")),
+    (
+        "cfg(not(test))",
+        re.compile(
+            r"#\[cfg\(\s*not\(\s*test\s*\)\s*\)\](?!\s*(?:use\b|extern\b|mod\b|fn main\b|#!?\[(?:panic_handler|global_allocator|alloc_error_handler|entry|no_mangle)))"
+        ),
+    ),
+)
+_NET: Final = (
+    (
+        "a runner that is loaded",
+        re.compile(r"\"(?:xunit|nunit|Microsoft\.VisualStudio\.TestPlatform|testhost|MSTest)[\w.]*\""),
+    ),
 )
 _KINDS: Final = (
     ((".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"), _SCRIPT, r"//[^\n]*|/\*.*?\*/"),
     ((".go",), _GO, r"//[^\n]*|/\*.*?\*/"),
     ((".java", ".kt", ".kts", ".scala", ".groovy"), _JVM, r"//[^\n]*|/\*.*?\*/"),
     ((".rb",), _RUBY, r"#[^\n]*"),
+    ((".rs",), _RUST, r"//[^\n]*|/\*.*?\*/"),
+    ((".cs", ".fs", ".vb"), _NET, r"//[^\n]*|/\*.*?\*/"),
 )
 # Settings of build tools and of environments at the top: no product runs them.  A settings file of the product is free where the base has it.
 _BUILD: Final = re.compile(

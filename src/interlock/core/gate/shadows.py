@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
@@ -20,6 +21,21 @@ ReadMany = Callable[[Sequence[str]], Sequence[bytes | None]]
 _ROOTS: Final = ("", "src", "lib", "python")
 RUNNERS: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "unittest", "coverage", "nose2"})
 """Modules that run tests; one of the work among the tests would be taken for them."""
+_LIBRARIES: Final = frozenset(
+    {
+        "hypothesis",
+        "mock",
+        "numpy",
+        "pandas",
+        "freezegun",
+        "responses",
+        "syrupy",
+        "hamcrest",
+        "assertpy",
+        "approvaltests",
+    }
+)
+"""Libraries by which tests judge."""
 _MOST: Final = 500
 
 
@@ -80,10 +96,20 @@ def shadows(change: Change, trees: Trees, roots: Sequence[str]) -> Iterator[str]
             yield f"it would be taken for {module}, which runs the tests"
             return
         stood = trees.has(path)[0] and (folder in roots or not trees.has(_join(folder, "__init__.py"))[0])
+        if change.status == "A" and folder in roots and _of_library(module, folder, trees):
+            yield f"the tests would import it in place of the {module} that is installed"
+            return
         other = next((each for each in _homes(module, rest, folder, trees) if each != path), None)
         if other is not None and not stood and _imported(module, trees):
             yield f"the tests would import it in place of {other}"
             return
+
+
+def _of_library(module: str, folder: str, trees: Trees) -> bool:
+    """Whether tests of the base import a module of that name which the base has not: Python's own, or one that judges."""
+    known = module in sys.stdlib_module_names or module in _LIBRARIES
+    says = re.compile(rf"(?m)^\s*(?:import\s+(?:[\w., ]+,\s*)?|from\s+){re.escape(module)}\b".encode())
+    return known and not any(_homes(module, module, folder, trees)) and any(map(says.search, trees.tests))
 
 
 def _as_modules(path: str) -> Iterator[tuple[str, str, str]]:
@@ -168,22 +194,48 @@ def looks_for_the_report(before: bytes | None, after: bytes | None) -> bool:
 
 
 def equals_everything(data: bytes | None) -> bool:
-    """Whether a module has a class whose objects are equal to whatever they are compared with."""
-    if not data or b"__eq__" not in data:
+    """Whether a module has what is equal to whatever it is compared with: a class of its own, or mock's ANY."""
+    if not data or not (b"__eq__" in data or b"mock" in data):
         return False
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError):
         return False
-    return any(
-        isinstance(node, ast.FunctionDef)
-        and node.name == "__eq__"
-        and isinstance(node.body[-1], ast.Return)
-        and isinstance(node.body[-1].value, ast.Constant)
-        and node.body[-1].value.value is True
-        and not any(isinstance(each, ast.If | ast.Raise) for each in ast.walk(node))
-        for node in ast.walk(tree)
-    )
+    return any(_equal_to_all(node) for node in ast.walk(tree))
+
+
+def _equal_to_all(node: ast.AST) -> bool:
+    match node:
+        case ast.FunctionDef(name="__eq__", body=[*_, ast.Return(value=value)]) if value is not None:
+            return _holds(value) and not any(isinstance(each, ast.If | ast.Raise) for each in ast.walk(node))
+        case ast.Assign(targets=[ast.Name(id="__eq__")], value=ast.Lambda(body=value)):
+            return _holds(value)
+        case ast.ImportFrom(module="unittest.mock" | "mock", names=names):
+            return any(each.name == "ANY" for each in names)
+        case ast.Attribute(value=ast.Name(id="mock"), attr="ANY"):
+            return True
+    return False
+
+
+def _holds(value: ast.expr) -> bool:
+    """Whether it is true, or asks only whether the other one is a number or a text."""
+    match value:
+        case ast.Constant(value=held):
+            return bool(held) and held is not NotImplemented
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+            names = [each.id for each in ast.walk(kinds) if isinstance(each, ast.Name)]
+            return bool(names) and set(names) <= {
+                "object",
+                "int",
+                "float",
+                "complex",
+                "str",
+                "bytes",
+                "list",
+                "dict",
+                "tuple",
+            }
+    return False
 
 
 def imported_by_tests(path: str, trees: Trees) -> bool:

@@ -18,14 +18,15 @@ _WHOLE: Final = (
         re.compile(rb"^\s*/[/*]\s*(?:biome-ignore-all|deno-lint-ignore-file|oxlint-disable)\b[^\n]*", re.MULTILINE),
         ("biome", "deno", "oxlint"),
     ),
-    (re.compile(rb"^\s*#!\[allow\((?:warnings|clippy::all)\)\]", re.MULTILINE), ("clippy", "cargo")),
+    (re.compile(rb"^\s*#!\[allow\([^)\n]*(?:warnings|clippy::all)\b[^)\n]*\)\]", re.MULTILINE), ("clippy", "cargo")),
 )
 _LINE: Final = re.compile(
     rb"#\s*noqa\b|#\s*type:\s*ignore\b|#\s*pyright:\s*ignore\b|#\s*pylint:\s*disable\b|#\s*nosec\b|#\s*pragma:\s*no (?:cover|branch)"
     rb"|//\s*@ts-(?:ignore|expect-error)\b|eslint-disable(?:-next-line|-line)?\b|//\s*nolint\b|(?:istanbul|c8|v8) ignore\b|@SuppressWarnings\b"
-    rb"|//\s*biome-ignore\b|#\[allow\("
+    rb"|//\s*biome-ignore\b|#!?\[allow\(|@no_type_check\b|#pragma warning disable|@Suppress\(|//\s*NOSONAR\b|#\s*rubocop:disable\b|\bas any\b|:\s*Any\b|->\s*Any\b|:\s*any\b"
+    rb"|#\s*doctest:\s*\+(?:SKIP|ELLIPSIS)\b"
 )
-_READ: Final = re.compile(r".*\.(?:py|pyi|[cm]?[jt]sx?|vue|svelte|go|java|kt|rs|rb)")
+_READ: Final = re.compile(r".*\.(?:py|pyi|[cm]?[jt]sx?|vue|svelte|go|java|kt|rs|rb|cs)")
 
 
 def silenced(path: str, before: bytes | None, after: bytes | None, words: set[str]) -> Iterator[str]:

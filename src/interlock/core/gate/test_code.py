@@ -27,6 +27,11 @@ _NAMED: Final = tuple(
             "**/*Tests.java",
             "**/*IT.java",
             "**/*Test.kt",
+            "**/*Tests.kt",
+            "**/*Test.cs",
+            "**/*Tests.cs",
+            "**/*.Tests/**",
+            "**/*.bats",
             "**/tests/**",
             "**/test/**",
             "**/testing/**",
@@ -154,3 +159,8 @@ class Weakness:
 def is_test_side(path: str) -> bool:
     """Whether a file belongs to the tests by its name or folder: tests, their helpers and their data."""
     return any(pattern.matches(path) for pattern in _NAMED)
+
+
+def may_hold_tests(path: str) -> bool:
+    """Whether tests may stand in a file: one of the tests', or of a language that has them beside the code."""
+    return path.endswith(".rs") or is_test_side(path)

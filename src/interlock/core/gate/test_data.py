@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import posixpath
 import re
@@ -25,6 +26,8 @@ def emptied(changes: Sequence[Change], both: Both, trees: Trees) -> Iterator[Wea
     """Data of the tests that holds nothing any more, and stored outcomes that are gone although their test goes on."""
     for change in changes:
         path = change.path
+        if change.status == "M" and path.endswith(".py") and not is_test_side(path):
+            yield from _lists_emptied(path, both, trees)
         if not is_data(path) or change.status == "A":
             continue
         before, after = both(path)
@@ -37,6 +40,44 @@ def emptied(changes: Sequence[Change], both: Both, trees: Trees) -> Iterator[Wea
             yield Weakness(
                 name="the data", before=path, after=path, what="holds nothing any more of what the tests read"
             )
+
+
+def _lists_emptied(path: str, both: Both, trees: Trees) -> Iterator[Weakness]:
+    """Lists of the product that a test goes through, and that hold nothing any more."""
+    before, after = (sizes(data) for data in both(path))
+    for name, size in before.items():
+        if size and after.get(name) == 0 and is_gone_through(name, trees):
+            what = "holds nothing any more of what a test goes through"
+            yield Weakness(name=name, before=path, after=path, what=what)
+
+
+def sizes(data: bytes | None) -> dict[str, int]:
+    """The lists and tables at the top of a module by name, with how many entries are written there."""
+    try:
+        tree = ast.parse(data or b"")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found = {}
+    for node in tree.body:
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AnnAssign)
+            else None
+        )
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if isinstance(target, ast.Name) and isinstance(value, ast.List | ast.Tuple | ast.Set | ast.Dict):
+            found[target.id] = len(value.keys if isinstance(value, ast.Dict) else value.elts)
+    return found
+
+
+def is_gone_through(name: str, trees: Trees) -> bool:
+    """Whether a test of the base loops over a name, or has it as its table."""
+    says = re.compile(
+        rf"\bfor\b[^\n]*\bin\b[^\n]*\b{re.escape(name)}\b|parametrize\([^\n]*\b{re.escape(name)}\b".encode()
+    )
+    return any(map(says.search, trees.tests))
 
 
 def is_data(path: str) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from interlock.core.job.chain import FILED, FIRST, KEYS, Filed, Linked, breaks, canonical, signed_json
 from interlock.core.job.events import Event
 from interlock.core.job.evidence import Evidence
-from interlock.core.job.lifecycle import TRANSITIONS, IllegalTransition, Job, admit, apply
+from interlock.core.job.kinds import KINDS
+from interlock.core.job.lifecycle import TRANSITIONS, IllegalTransition, Job, Waiting, admit, apply
+from interlock.core.job.seals import Seal, unsealed
 from interlock.core.job.statement import CHECKPOINT
 from interlock.core.job.trust import doubt, named
 from interlock.core.problems import Refused
@@ -55,9 +57,10 @@ class Landed:
 class Walk:
     """What is gathered while a chain is walked once from its beginning: nothing that grows with every event but the counts.
 
-    ``cited`` is the event that binds a row of evidence, by number; ``keys`` are public keys by their id, ``landed`` what
+    ``cited`` is the event that binds a row of evidence, by number; ``keys`` are public keys by their id, ``seen`` the machine that each is said to be of and when, ``landed`` what
     trains say that they landed, ``jobs`` the jobs as their events make them, ``waived`` what people accepted (job, rule,
-    person), ``at`` digests at the numbers asked for, ``signed_since`` when the first key was named, in seconds since the epoch.
+    person), ``at`` digests at the numbers asked for, ``signed_since`` when the first key was named, in seconds since the epoch,
+    ``beyond`` subjects of which only a newer version knows all events.
     """
 
     asked: frozenset[int] = frozenset()
@@ -65,11 +68,13 @@ class Walk:
     last: int = 0
     cited: dict[int, Event] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, tuple[str, float]] = field(default_factory=dict)
     landed: list[Mapping[str, Any]] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
     waived: set[tuple[str, str, str]] = field(default_factory=set)
     at: dict[int, str | None] = field(default_factory=dict)
     signed_since: float = math.inf
+    beyond: set[str] = field(default_factory=set)
     findings: list[AuditFinding] = field(default_factory=list)
 
     def over(self, links: Iterable[Linked]) -> None:
@@ -93,10 +98,15 @@ class Walk:
 
     def _take(self, event: Event) -> None:
         subject = event.subject
-        if subject.startswith(FILED):
+        if isinstance(event.kind, str) and event.kind not in KINDS:
+            self._newer(event)
+        elif subject in self.beyond:
+            return
+        elif subject.startswith(FILED):
             self.cited[int(event.data["evidence"])] = event
         elif subject == KEYS:
             self.keys[event.step] = str(event.data["public"])
+            self.seen[event.step] = (str(event.data.get("runner", "")), event.at)
             self.signed_since = min(self.signed_since, event.at)
         elif event.kind == "train.landed":
             self.landed += [_told(event, each) for each in event.data["landed"]]
@@ -108,6 +118,14 @@ class Walk:
                 self.waived.add((subject, str(event.data["waive"]), event.actor))
         elif event.kind in TRANSITIONS and not subject.startswith(("split-", "train:", "class:")):
             raise IllegalTransition(f"Nothing admitted {subject}.")
+
+    def _newer(self, event: Event) -> None:
+        self.beyond.add(event.subject)
+        what = (
+            f"Event {event.seq} is of the kind {event.kind[:60]}, which this version of Interlock does not know: a newer version "
+            "wrote it. Its digest and signature are looked at all the same; audit with that version for what it says."
+        )
+        self.findings.append(AuditFinding(state="missing", rule="newer-version", where=f"event {event.seq}", what=what))
 
     def _wrong(self, where: str, what: str) -> None:
         self.findings.append(AuditFinding(state="wrong", rule="evidence-edited", where=where, what=what))
@@ -209,6 +227,8 @@ def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[AuditFinding]:
     known = set()
     for row in rows:
         known.add(row.id)
+        if row.id in walk.beyond:
+            continue
         made = walk.jobs.get(row.id)
         if made is None:
             what = f"Job {row.id} of {row.slug} has a row, and the chain does not know it."
@@ -228,8 +248,12 @@ def look_at_jobs(walk: Walk, rows: Iterable[Job]) -> Iterator[AuditFinding]:
 
 def differing(row: Job, made: Job) -> tuple[str, ...]:
     """Fields in which a job's row is not what its events make of it."""
-    one, other = asdict(row), asdict(made)
-    return tuple(name for name in one if canonical(one[name]) != canonical(other[name]))
+    names = Job.__dataclass_fields__
+    return tuple(name for name in names if _plain(getattr(row, name)) != _plain(getattr(made, name)))
+
+
+def _plain(value: Any) -> bytes:
+    return canonical(asdict(value) if isinstance(value, Waiting) else value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +265,7 @@ class Checkpoint:
     evidence: int
     landings: int
     at: str
+    sealed: int | None = None
 
 
 def read_checkpoint(text: str, opened: Opened) -> Checkpoint | AuditFinding:
@@ -250,7 +275,8 @@ def read_checkpoint(text: str, opened: Opened) -> Checkpoint | AuditFinding:
         told, digest = signed["predicate"], str(signed["subject"][0]["digest"]["sha256"])
         counts = {name: int(told[name]) for name in ("seq", "evidence", "landings")}
         if signed["predicateType"] == CHECKPOINT:
-            return Checkpoint(digest=digest, at=str(told["at"]), **counts)
+            sealed = int(told["sealed"]) if "sealed" in told else None
+            return Checkpoint(digest=digest, at=str(told["at"]), sealed=sealed, **counts)
     except Refused as fault:
         state: State = "missing" if fault.refusal.rule in _HOLDS_NOTHING else "wrong"
         return AuditFinding(
@@ -275,3 +301,20 @@ def look_at_checkpoint(walk: Walk, kept: Checkpoint, *, evidence: int, landings:
         there = f"{kept.evidence} rows of evidence and {kept.landings} landings"
         what = f"There were {there} at {at}, and {evidence} and {landings} are left."
         yield AuditFinding(state="missing", rule="evidence-edited", where="checkpoint", what=what)
+
+
+def look_at_seals(
+    walk: Walk, seals: Sequence[Seal], opened: Opened, known: Iterable[Checkpoint]
+) -> Iterator[AuditFinding]:
+    """Each event against the signature of the transaction that wrote it; what is older than the first one is left out.
+
+    ``known`` are checkpoints, which say since when events are signed, so that signatures cannot be taken away as a whole.
+    """
+    said = {each.sealed for each in known if each.sealed is not None}
+    first = min((seal.first for seal in seals), default=None)
+    since = min((*said, *(() if first is None else (first,))), default=None)
+    if since is None:
+        return
+    for each in unsealed(seals, walk.at, opened, since=since, last=walk.last):
+        state: State = "missing" if each.gone or each.refusal.rule == "evidence-key" else "wrong"
+        yield AuditFinding(state=state, rule=each.refusal.rule, where=f"event {each.first}", what=each.refusal.what)

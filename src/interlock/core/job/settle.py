@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from interlock.core.agent.gateway import Reached
 from interlock.core.agent.outcome import AgentOutcome
+from interlock.core.counting import some
 
 MAX_INTERRUPTIONS: Final = 3
 _SHOWN: Final = 5
@@ -86,8 +87,7 @@ def _ended(facts: Facts, rule: str, what: str, ask: str, **detail: Any) -> Settl
 
 def _leaked(facts: Facts, outcome: Settlement) -> Settlement:
     """What changed in trees that are not the task's (case AI-01): a person looks at it, and the work is kept."""
-    more = len(facts.leaked) - _SHOWN
-    names = ", ".join(facts.leaked[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    names = some(facts.leaked, _SHOWN)
     what = f"While the agent ran, it or somebody else changed what is not the task's: {names}."
     if outcome.rule in ("agent-stopped", "cancelled"):
         return replace(outcome, what=f"{outcome.what} {what}")

@@ -67,13 +67,26 @@ def statement(evidence: Evidence, *, number: int, at: float, record: str, runner
     }
 
 
-def checkpoint(*, history: str, seq: int, digest: str, evidence: int, landings: int, at: float) -> dict[str, Any]:
-    """The statement that a history has ``seq`` events, the last with this digest, and so many rows of the other kinds."""
+def checkpoint(
+    *, history: str, seq: int, digest: str, evidence: int, landings: int, at: float, sealed: int | None = None
+) -> dict[str, Any]:
+    """The statement that a history has ``seq`` events, the last with this digest, and so many rows of the other kinds.
+
+    ``sealed`` is the event from which on events are signed.
+    """
+    since = {} if sealed is None else {"sealed": sealed}
     return {
         "_type": TYPE,
         "subject": [{"name": "history", "digest": {"sha256": digest}}],
         "predicateType": CHECKPOINT,
-        "predicate": {"history": history, "seq": seq, "evidence": evidence, "landings": landings, "at": rfc3339(at)},
+        "predicate": {
+            "history": history,
+            "seq": seq,
+            "evidence": evidence,
+            "landings": landings,
+            "at": rfc3339(at),
+            **since,
+        },
     }
 
 

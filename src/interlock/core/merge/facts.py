@@ -13,7 +13,7 @@ MarkKind = Literal[
     "env", "flag", "key", "route", "fixture", "migration", "table", "column", "package", "registration", "revision"
 ]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Counted up when files are read in another way, so that no kept fact of an older reader is used."""
 
 
@@ -86,10 +86,15 @@ class Use:
     ``source`` is where it comes from as far as the file tells: the module of the import (as written), or the package; empty
     when it is not known.  ``of`` is what it is taken from: the type or variable before the dot, resolved to a class name
     where the file shows that.  ``call`` is None where it is not called.
-    ``of`` is ``?`` for a receiver that the file does not tell, and ends with ``()`` for what a function gives back.  Python tells
+    For scripts, Go and Java ``of`` may be a chain (see meet.chains): a beginning and steps after ``//``, followed in a tree; a
+    name that begins with ``=`` is no name but a literal, a switch, a function or a value at the end of such a chain.
+    ``of`` is ``?`` for a receiver that the file does not tell, and ends with ``()`` for what a function gives back.  In Python it
+    may be a way of several steps, followed in the merged tree: ``Shop.orders()[].customer`` (``[]``: of a loop, ``{}``: an item,
+    ``#1``: the second of several values).  Python tells
     the names of the file's own top level too, with its own module as the source, so that a merged file can be judged.
     ``then`` is what is done with the value: ``await``, ``arith``, ``iterate``, ``index``, ``key:NAME``, ``attr:NAME``, ``unpack:N``,
-    ``call``, ``with``, ``async with``; ``awaited:NAME`` (a member of what is awaited), ``every:A,B`` (each case of it, without a rest),
+    ``call``, ``with``, ``async with``, ``async iterate``, ``none`` and ``tested`` (asked whether it is there), ``decorates``;
+    ``calls:NAME:N`` (a function of N as the argument of that name or place), ``awaited:NAME`` (a member of what is awaited), ``every:A,B`` (each case of it, without a rest),
     ``fill:N`` (made of N values by place), ``lambda:N`` (written as a function of N), ``gives:N:TYPE`` (of the file's own type,
     as the Nth argument), ``calls back:N`` (a function as the Nth and last argument), ``types:N``, ``set``, ``extend``; ``caught`` the exceptions that are caught around it; ``on_type`` that it is taken from the type, not from one of it.
     """

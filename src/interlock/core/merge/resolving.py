@@ -166,6 +166,18 @@ def others_tests(other: str, changed: Sequence[str], theirs: Sequence[str]) -> t
     )
 
 
+def lost_tests(slug: str, brought: Sequence[str], left: Sequence[str]) -> tuple[str, ...]:
+    """What is wrong where a resolution drops tests that the change itself had brought; one that was moved keeps its name.
+
+    The base has none of them, so no comparison with the base would see it.
+    """
+    names = {path.rpartition("/")[2] for path in left}
+    gone = sorted(path for path in brought if path.rpartition("/")[2] not in names)
+    if not gone:
+        return ()
+    return (f"It drops {', '.join(gone)}, which {slug} had brought; what they demanded would be shown by nothing.",)
+
+
 def _ran(state: str | None) -> str:
     return "did not run" if state is None else f"is {state}"
 

@@ -20,7 +20,8 @@ Phase = Literal["testing", "tested", "signed", "landed", "dissolved"]
 class Member:
     """A change in a train: its job, the exact head, and the owner whose sign-off it needs (None: nobody's).
 
-    ``solo``: it is tested and lands by itself; ``since`` is when it was admitted, in seconds since the epoch.
+    ``solo``: it is tested and lands by itself; ``since`` is when it was admitted, in seconds since the epoch.  ``stood`` is where its
+    branch on the remote stood when it was judged (empty: not written down).
     """
 
     job: str
@@ -29,10 +30,12 @@ class Member:
     owner: str | None
     solo: bool = False
     since: float = 0.0
+    stood: str = ""
 
     def as_json(self) -> dict[str, Any]:
         shape: dict[str, Any] = {"job": self.job, "slug": self.slug, "head": self.head, "owner": self.owner}
-        return shape | ({"solo": True} if self.solo else {}) | ({"since": self.since} if self.since else {})
+        more = {"solo": self.solo, "since": self.since, "stood": self.stood}
+        return shape | {name: value for name, value in more.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,8 @@ class TrainState:
     whose last member does not merge with the paths, ``suspects`` pairs that prediction names, ``alone`` jobs that are green alone on
     this base; ``running`` are runs that began and have not ended, ``times`` how long the last ones took in
     seconds; ``outs`` are who leaves, and why, as soon as the sealed candidate has landed; ``waited``: people were waited for before it was signed; ``flakes`` were red and green on the same tree; ``last`` is when the last event was;
-    ``earlier`` are runs and flakes of trains before it; ``cancelled`` are runs that were ended before they said anything, with the base that they stood on.
+    ``earlier`` are runs and flakes of trains before it; ``void`` are runs of which nothing is believed, with the base that they stood on: they were
+    ended or found nothing to do, or a member left or the base moved away under them.
     """
 
     number: int
@@ -109,7 +113,7 @@ class TrainState:
     waited: bool = False
     flakes: tuple[Mapping[str, Any], ...] = ()
     last: float = 0.0
-    cancelled: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    void: tuple[tuple[str, tuple[str, ...]], ...] = ()
     earlier: tuple[int, int] = (0, 0)
 
     @property
@@ -134,9 +138,9 @@ class TrainState:
         return tuple(owner for owner in owners if self.signed.get(owner) != self.diff)
 
     def tried(self, members: tuple[str, ...]) -> int:
-        """How many runs over exactly these members ended on the present base, those that were cancelled included."""
+        """How many runs over exactly these members ended on the present base, void ones included: so each run has a number of its own."""
         ran = sum(1 for run in self.ran if run.members == members)
-        return ran + self.cancelled.count((self.base, members))
+        return ran + self.void.count((self.base, members))
 
     def last_of(self, members: tuple[str, ...]) -> Ran | None:
         """The newest run over exactly these members."""
@@ -211,9 +215,12 @@ def _clashed(train: TrainState, event: Event) -> TrainState:
 
 
 def _cancelled(train: TrainState, event: Event) -> TrainState:
-    """Nothing of the run is believed; that it was is kept, so that a later run of the same set is another one."""
-    ended = (event.data["base"], tuple(event.data["members"]))
-    return replace(_ended(train, event), cancelled=(*train.cancelled, ended)[-_TIMES:])
+    """Nothing of the run is believed; that it was is kept, so that a later run of the same set has another name."""
+    return _void(_ended(train, event), [(event.data["base"], tuple(event.data["members"]))])
+
+
+def _void(train: TrainState, runs: Iterable[tuple[str, tuple[str, ...]]]) -> TrainState:
+    return replace(train, void=(*train.void, *runs)[-_MANY:])
 
 
 def _ended(train: TrainState, event: Event) -> TrainState:
@@ -237,7 +244,8 @@ def _gone(train: TrainState, event: Event) -> TrainState:
 def _rebuilt(train: TrainState, event: Event) -> TrainState:
     base = event.data["base"]
     if base != train.base:
-        train = replace(train, ran=(), past=(), clashes=(), alone=())
+        gone = [(run.base, run.members) for run in train.ran]
+        train = replace(_void(train, gone), ran=(), past=(), clashes=(), alone=())
     counted = 1 if event.data.get("counted", True) else 0
     return replace(train, phase="testing", base=base, lands=(), outs=(), rebuilds=train.rebuilds + counted)
 
@@ -275,7 +283,9 @@ def _ran(train: TrainState, event: Event) -> TrainState:
             run = _under(run, landed)
             run = replace(run, base=following[place]) if run.base else run
     known = all(member in {each.job for each in train.members} for member in run.members)
-    return replace(train, ran=(*train.ran, run)) if run.base == train.base and known else train
+    if run.base == train.base and known:
+        return replace(train, ran=(*train.ran, run))
+    return _void(train, [(event.data["base"], tuple(event.data["members"]))])
 
 
 def _under(run: Ran, landed: tuple[str, ...]) -> Ran:
@@ -304,6 +314,7 @@ def _excused(train: TrainState, sets: Iterable[Iterable[str]], at: float) -> Tra
 def _left(train: TrainState, gone: set[str]) -> TrainState:
     members = tuple(member for member in train.members if member.job not in gone)
     ran = tuple(run for run in train.ran if not gone & set(run.members))
+    train = _void(train, [(run.base, run.members) for run in train.ran if run not in ran])
     clashes = tuple(clash for clash in train.clashes if not gone & set(clash[0]))
     phase: Phase = "testing" if members else "dissolved"
     outs = tuple(out for out in train.outs if out["job"] not in gone) if train.phase == "testing" else ()

@@ -15,6 +15,7 @@ from typing import Final
 
 from interlock.core.contract.paths import PatternError, parse
 from interlock.core.contract.spelling import visible
+from interlock.core.counting import some
 from interlock.core.gate.scope import Scope, Violation, judge_change
 from interlock.core.sandbox import Gate
 from interlock.host.gate import pushed
@@ -100,11 +101,10 @@ def _judge_history(gate: Gate, bases: Mapping[str, str | None]) -> Objection | N
 def _out_of_scope(gate: Gate, judged: Sequence[tuple[str, Violation]]) -> Objection:
     commit, first = judged[0]  # the oldest: later ones may show the same again
     paths = list(dict.fromkeys(violation.path for _, violation in judged))
-    named = ", ".join(visible(path) for path in paths[:_SHOWN])
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    named = some([visible(path) for path in paths], _SHOWN)
     return Objection(
         rule=first.rule,
-        what=f"{named}{more} may not be changed by this task (first in {commit[:12]}).",
+        what=f"{named} may not be changed by this task (first in {commit[:12]}).",
         why=visible(first.why),
         change=(
             f"Begin anew from {gate.base[:12]} without that change, in no commit of the branch, and push; "

@@ -9,16 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.core.gate.changes import SYMLINK, Change, from_raw
+from interlock.core.gate.changes import RAW, SYMLINK, Change, of_each
 
 MOST_COMMITS: Final = 5_000
 _MOST_BYTES: Final = 64 << 20
 _SECONDS: Final = 120.0
 _LINK_BYTES: Final = 4096
-_RAW: Final = (
-    *("-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative"),
-    "--ignore-submodules=none",
-)
 
 
 class Unclear(Exception):
@@ -99,15 +95,8 @@ def _merge_base(commit: str, upstream: Sequence[str]) -> str | None:
 
 def changes(pairs: Mapping[str, str]) -> dict[str, tuple[Change, ...]]:
     """What each commit changes against its base, by commit; new symbolic links with where they lead."""
-    out = git("diff-tree", "--stdin", *_RAW, stdin=(f"{commit} {base}" for commit, base in pairs.items()))
-    found: dict[str, list[Change]] = {}
-    current: list[Change] = []
-    tokens = iter(out.split(b"\0"))
-    for token in tokens:
-        if token.startswith(b":"):
-            current.append(from_raw(token.decode(), os.fsdecode(next(tokens))))
-        elif token:
-            current = found.setdefault(token.decode().strip(), [])
+    out = git("diff-tree", "--stdin", *RAW, stdin=(f"{commit} {base}" for commit, base in pairs.items()))
+    found = of_each(out)
     links = _links({each.new_oid for every in found.values() for each in every if each.new_mode == SYMLINK})
     return {
         commit: tuple(

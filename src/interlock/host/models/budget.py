@@ -16,7 +16,7 @@ from typing import Final
 from interlock.core.agent.gateway import Ceiling, ModelGateway, Reached
 from interlock.core.agent.naming import price_of
 from interlock.core.agent.usage import Usage, dollars, whole
-from interlock.host.models.need import Need
+from interlock.host.models.estimate import Need
 from interlock.host.text import plain
 
 _MOST_LEDGER: Final = 4096

@@ -10,15 +10,15 @@ from typing import Final, TypeVar
 
 import h11
 
-from interlock.host.models import answers, asking, body, routes
+from interlock.host.models import body, error_bodies, routes, server_side
 from interlock.host.models.budget import Entry, Spent
+from interlock.host.models.call_record import Desk, Told
 from interlock.host.models.client import Client, Gone
 from interlock.host.models.counting import Counting
-from interlock.host.models.need import Need, need_of
+from interlock.host.models.estimate import Need, need_of
 from interlock.host.models.passing import Passing
 from interlock.host.models.routes import NotServed, Route
 from interlock.host.models.scanning import BadBody
-from interlock.host.models.told import Desk, Told
 from interlock.host.models.upstream import Unreachable
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class _Call:
 
     def _check_wanted(self, route: Route, known: body.Read) -> None:
         """Raises _Refused for what cannot be seen or counted from here."""
-        wanted = asking.wanted(known.said, known.model, route.dialect)
+        wanted = server_side.wanted(known.said, known.model, route.dialect)
         self._need = need_of(self._body.size, wanted.output)
         if wanted.run:
             why = "what a vendor runs or fetches by itself passes the task's walls"
@@ -169,7 +169,7 @@ class _Call:
             return _Refused(503, no.text, code="ledger")
         if not self._desk.refused:
             self._desk.refused, self._desk.reached = no.limit, no.reached
-        return _Refused(answers.REFUSED[route.dialect], no.text, code="budget")
+        return _Refused(error_bodies.REFUSED[route.dialect], no.text, code="budget")
 
     async def _refuse(self, no: _Refused) -> None:
         told = self._told
@@ -177,7 +177,7 @@ class _Call:
         self._desk.lines.write(told)
         if not self._heard:
             await self._pass_over()
-        answer = answers.body(self._dialect, no.status, f"Interlock: {no}", code=f"interlock_{no.code}")
+        answer = error_bodies.body(self._dialect, no.status, f"Interlock: {no}", code=f"interlock_{no.code}")
         await self._client.answer(no.status, _JSON, answer, head=self._method == "HEAD", last=no.last)
 
     async def _pass_over(self) -> None:

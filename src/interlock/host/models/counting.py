@@ -9,9 +9,9 @@ from typing import Final
 from interlock.core.agent.dialect import Dialect
 from interlock.core.agent.usage import UNKNOWN, Usage
 from interlock.host.models.budget import Entry
+from interlock.host.models.call_record import Desk, Told
+from interlock.host.models.estimate import Need, estimated
 from interlock.host.models.meter import Meter
-from interlock.host.models.need import Need, estimated
-from interlock.host.models.told import Desk, Told
 
 NOTHING: Final = Usage(uncached_input=0, output=0)
 LEFT: Final = 499

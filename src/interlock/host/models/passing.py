@@ -10,11 +10,11 @@ from typing import Final
 import h11
 
 from interlock.host.models.body import Body
+from interlock.host.models.call_record import Told
 from interlock.host.models.client import Client, Fields, Gone
 from interlock.host.models.counting import Counting
 from interlock.host.models.hiding import Hiding
 from interlock.host.models.routes import Route
-from interlock.host.models.told import Told
 from interlock.host.models.upstream import Link, Unreachable, Vendor
 from interlock.host.network.heads import without_hops
 

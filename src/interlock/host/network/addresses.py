@@ -51,11 +51,6 @@ _CARRIERS: Final = (
 )
 
 
-def inner(text: str) -> bool:
-    """Whether the address stands for this machine, a private network or anything else that is not the public internet."""
-    return why_inner(text) is not None
-
-
 def why_inner(text: str) -> str | None:
     """What the address is, when it is not one of the public internet; None when it is.  A text that is none is refused."""
     try:

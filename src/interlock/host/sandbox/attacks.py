@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 from interlock.core.contract.card import Level
 from interlock.core.sandbox import Sandbox
 from interlock.host import environment, files, processes
-from interlock.host.sandbox import attacking, identity, ours
+from interlock.host.sandbox import attacking, identity, own_tools
 from interlock.host.sandbox.scene import Scene
 
 _LIMIT_SECONDS: Final = 60.0
-_INSIDE: Final = f"{ours.LIB}/interlock/host/sandbox/attacking.py"
+_INSIDE: Final = f"{own_tools.LIB}/interlock/host/sandbox/attacking.py"
 _MOST_BYTES: Final = 1 << 20
 
 
@@ -50,21 +50,18 @@ def names() -> tuple[str, ...]:
     return tuple(attacking.attacks({**dict.fromkeys(keys, ""), **numbers}))
 
 
-def attacks(
-    level: Level, make_sandbox: MakeSandbox = plain, *, user: int | None = None, contain: bool = True
-) -> Iterator[Attack]:
+def attacks(level: Level, make_sandbox: MakeSandbox = plain, *, contain: bool = True) -> Iterator[Attack]:
     """Try each way out of a task of this level, here and now; takes about half a second.
 
-    ``user`` is who to become when we are root (default: ``identity.default_user``).  At level worktree the same
-    script runs without walls, so that a person sees what that level does not hold; as root it is not run.
+    At level worktree the same script runs without walls, so that a person sees what that level does not hold; as root
+    it is not run.
     ``contain`` False takes the pid namespace of that level away as well.  Raises Refused (sandbox, root).
     """
     if level == "worktree" and os.geteuid() == 0:
         for name in names():
             yield Attack(name=name, level=level, blocked=None, why="It was not tried: without walls and as root.")
         return
-    user = user if user is not None else identity.default_user()
-    with Scene(user).laid() as scene:
+    with Scene(identity.default_user()).laid() as scene:
         ended, outcomes = _run(scene, make_sandbox, walls=level != "worktree", contain=contain)
         effects = scene.effects() | _artifact(scene)
         for name in names():
@@ -87,7 +84,7 @@ def _run(scene: Scene, make_sandbox: MakeSandbox, *, walls: bool, contain: bool)
     if walls:
         sandbox: Sandbox | None = make_sandbox(scene.root / "tree", scene.root / "home", scene.user)
         assert sandbox is not None  # noqa: S101 - said above
-        argv, env = (ours.python().path, "-I", "-S", _INSIDE), environment.inside({}, sandbox)
+        argv, env = (own_tools.python().path, "-I", "-S", _INSIDE), environment.inside({}, sandbox)
     else:
         sandbox = None
         argv, env = (sys.executable, "-I", "-S", attacking.__file__), environment.exact({})

@@ -11,7 +11,7 @@ from typing import Final
 
 from interlock.core.problems import Refusal, Refused
 from interlock.core.sandbox import AT, HOME, RUN, Bind, Sandbox
-from interlock.host.sandbox import bwrap, hidden, identity, ours, seccomp, system, toolchains
+from interlock.host.sandbox import bwrap, hidden, identity, own_tools, seccomp, system, toolchains
 from interlock.host.sandbox.stage import Stage
 
 _NAMESPACES: Final = (
@@ -124,7 +124,7 @@ def _system(stage: Stage) -> list[str]:
     # bubblewrap leaves some of /proc/sys open to whom it belongs to; this closes it for everybody.
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     words += ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
-    for bind in ours.binds():
+    for bind in own_tools.binds():
         words += ["--ro-bind", stage.take(bind.source), bind.target]
     return words
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from interlock.core.problems import Refused
 from interlock.core.sandbox import Layers, Sandbox
-from interlock.host.sandbox import bwrap, command, identity, landlock, ours, seccomp
+from interlock.host.sandbox import bwrap, command, identity, landlock, own_tools, seccomp
 
 _SECONDS: Final = 10.0
 _INSIDE: Final = (
@@ -101,7 +101,7 @@ def _try(sandbox: Sandbox) -> tuple[str, str] | None:
     try:
         with command.walls(sandbox) as walls:
             done = subprocess.run(
-                [*walls.words, ours.python().path, "-I", "-S", "-c", _INSIDE, ours.LIB],
+                [*walls.words, own_tools.python().path, "-I", "-S", "-c", _INSIDE, own_tools.LIB],
                 env={},
                 cwd="/",
                 stdin=subprocess.DEVNULL,

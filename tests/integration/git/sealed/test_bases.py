@@ -20,7 +20,7 @@ from interlock.core.contract.policy import Policy
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = [needs_sandbox, pytest.mark.long]
+pytestmark = [needs_sandbox, pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 FILES: dict[str, str | bytes | None] = {
     "src/a.py": "a = 1\n",
     "src/b.py": "b = 2\n",

@@ -24,7 +24,7 @@ from interlock.core.sandbox import Host
 from interlock.ports.isolation import Room
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = [needs_sandbox, pytest.mark.long]
+pytestmark = [needs_sandbox, pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 FILES: dict[str, str | bytes | None] = {"src/a.py": "a = 1\n", "lock.txt": "1\n", ".gitignore": "/deps/\n"}
 
 

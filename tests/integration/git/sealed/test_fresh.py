@@ -14,7 +14,7 @@ from interlock.adapters.git.sealed import bases
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.usefixtures("no_user_settings")]
 FILES: dict[str, str | bytes | None] = {
     "src/a.py": "a = 1\n",
     "src/b.py": "b = 2\n",

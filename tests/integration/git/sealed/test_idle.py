@@ -13,6 +13,7 @@ from interlock.adapters.git.sealed import idle
 from interlock.adapters.git.sealed.layout import Kind
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 @pytest.fixture(params=KINDS)

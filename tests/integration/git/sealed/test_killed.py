@@ -23,7 +23,7 @@ from tests.needs import FULL, needs_sandbox
 from interlock.adapters.git.sealed import bases
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.usefixtures("no_user_settings")]
 FILES: dict[str, str | bytes | None] = {f"d{number % 3}/f{number}.txt": str(number) for number in range(9)}
 ROOT = Path(__file__).parents[4]
 

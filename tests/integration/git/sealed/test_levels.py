@@ -18,6 +18,7 @@ from interlock.core.contract.card import Level
 from interlock.core.problems import Misuse, Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 def levels(team: World, **whys: str) -> LevelWorkspaces:

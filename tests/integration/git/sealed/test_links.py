@@ -12,7 +12,7 @@ from tests.integration.git.sealed.agent import KINDS, needs_overlay, of
 from interlock.adapters.git.sealed import bases
 from interlock.adapters.git.sealed.layout import Kind
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

@@ -14,6 +14,7 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.core.problems import Refused
 
 pytest_plugins = ("tests.integration.git.fixtures",)
+pytestmark = pytest.mark.usefixtures("no_user_settings")
 
 
 @pytest.fixture(params=KINDS)

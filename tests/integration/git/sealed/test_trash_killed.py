@@ -21,7 +21,7 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.adapters.git.trees import remove_folder
 
 pytest_plugins = ("tests.integration.git.fixtures",)
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.usefixtures("no_user_settings")]
 
 MOST = 1500
 WHEN = ["before", "after"] if FULL else ["before"]

@@ -22,7 +22,7 @@ from interlock.adapters.git.sealed.layout import Kind
 from interlock.core.problems import InterlockError, Refused
 from interlock.ports.isolation import Place
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_user_settings")]
 
 pytest_plugins = ("tests.integration.git.fixtures",)
 

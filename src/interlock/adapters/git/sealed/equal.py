@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interlock.adapters.git.commits import temporary_index
-from interlock.adapters.git.diffs import EXACT
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.sealed import standing, view
@@ -13,6 +12,7 @@ from interlock.adapters.git.sealed.layout import Layout
 from interlock.adapters.git.sealed.standing import Standing
 from interlock.adapters.git.trees import LONG
 from interlock.core.contract.paths import decider, parse
+from interlock.core.gate.changes import EXACT
 from interlock.ports.isolation import Place
 
 

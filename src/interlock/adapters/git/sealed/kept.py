@@ -11,7 +11,6 @@ from typing import Final
 from interlock.adapters.git import objects
 from interlock.adapters.git import snapshot as plain
 from interlock.adapters.git.commits import commit_tree, temporary_index
-from interlock.adapters.git.diffs import EXACT
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import Mirror
@@ -21,6 +20,7 @@ from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.sealed.standing import Standing
 from interlock.adapters.git.snapshot import LIMIT, Kept, Picture
 from interlock.adapters.git.trees import LONG
+from interlock.core.gate.changes import EXACT
 from interlock.ports.isolation import Place, SnapshotTaken
 
 _ONE_BY_ONE: Final = 50

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Pair
+from interlock.core.merge.meet.arities import arities
 from interlock.core.merge.meet.barrels import barrels
 from interlock.core.merge.meet.circles import circles
 from interlock.core.merge.meet.delta import Delta, delta_of
 from interlock.core.merge.meet.doubles import doubles
 from interlock.core.merge.meet.inserts import inserts
 from interlock.core.merge.meet.links import both, links
+from interlock.core.merge.meet.lost import lost
 from interlock.core.merge.meet.marks import marks
 from interlock.core.merge.meet.members import members
 from interlock.core.merge.meet.named import named
@@ -20,6 +22,7 @@ from interlock.core.merge.meet.python import python
 from interlock.core.merge.meet.revisions import revisions
 from interlock.core.merge.meet.shapes import shapes
 from interlock.core.merge.meet.sides import Alarm, FileChange, Read, SideFacts, Tree
+from interlock.core.merge.meet.steps import steps
 from interlock.core.merge.meet.subtypes import subtypes
 from interlock.core.merge.meet.texts import texts
 from interlock.core.merge.meet.types import types
@@ -37,9 +40,12 @@ _ONE_WAY: tuple[Callable[[Delta, Delta], list[Alarm]], ...] = (
     shapes,
     subtypes,
     python,
+    arities,
+    lost,
     named,
     barrels,
     inserts,
+    steps,
 )
 _BOTH: tuple[Callable[[Delta, Delta], list[Alarm]], ...] = (doubles, revisions, both, circles)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.modules import family, folder, means
+from interlock.core.merge.meet.packages_of import files_of, folder_of_package, go_type
 from interlock.core.merge.meet.sides import Tree
 
 Where = tuple[str, str]
@@ -29,7 +30,7 @@ _ENDS: Final = (
     "/index.js",
 )
 _WRITTEN_ENDS: Final = (".js", ".jsx", ".mjs", ".cjs")
-_EVERYBODYS: Final = frozenset(
+EVERYBODYS: Final = frozenset(
     {
         "toString",
         "equals",
@@ -43,9 +44,11 @@ _EVERYBODYS: Final = frozenset(
         "hasOwnProperty",
         "constructor",
     }
-    | {"name", "ordinal", "values", "compareTo", "length", "Error", "String", "Lock", "Unlock"}
+    | {"Error", "String", "Lock", "Unlock"}
 )
-"""Members that every object, enum, error or lock has from its language."""
+"""Members that every object, error or lock has from its language."""
+OF_ENUMS: Final = frozenset({"name", "ordinal", "values", "compareTo", "length"})
+"""Members that enums, and types themselves, have from their language."""
 _OUTSIDE: Final = frozenset(
     {
         "Object",
@@ -70,13 +73,23 @@ def lacks(tree: Tree, path: str, facts: FileFacts, use: Use, file: str, gone: Sy
 
     ``file`` is where the member was.  A base that cannot be told may have it, so that the answer is no.
     """
-    if gone.name in _EVERYBODYS or use.of in {"", "?"}:
+    if use.of in {"", "?"}:
         return False
-    return any(
-        _climb(tree, start, gone, file, []) is True
-        for start in starts(tree, path, facts, use.source, use.of, file)
-        if start is not None
-    )
+    found = starts(tree, path, facts, use.source, use.of, file)
+    return any(lost(tree, start, use, file, gone) for start in found if start is not None)
+
+
+def lost(tree: Tree, start: Where, use: Use, file: str, gone: Symbol) -> bool:
+    """The same for a use whose type is known."""
+    target = tree(file)
+    enum = target is not None and any(each.owner == gone.owner and each.kind == "member" for each in target.symbols)
+    if gone.name in EVERYBODYS or (gone.name in OF_ENUMS and (enum or use.on_type)):
+        return False
+    if target is not None and family(target) == "java" and gone.kind != "member":
+        taken = use.call is not None or "reference" in use.then
+        if taken != (gone.kind == "method") and "imported" not in use.then:
+            return False
+    return _climb(tree, start, gone, file, []) is True
 
 
 def starts(tree: Tree, path: str, facts: FileFacts, source: str, of: str, file: str) -> Iterator[Where | None]:
@@ -84,7 +97,17 @@ def starts(tree: Tree, path: str, facts: FileFacts, source: str, of: str, file: 
     if not of.endswith("()"):
         yield type_at(tree, path, facts, source, of, file)
         return
-    made = of.removesuffix("()")
+    for place, symbol in givers(tree, path, facts, source, of.removesuffix("()"), file):
+        given = tree(place)
+        result = result_type(symbol.signature.result) if symbol.signature is not None else ""
+        if result == "this" and symbol.owner:
+            yield (place, symbol.owner)
+        elif result and given is not None:
+            yield type_at(tree, place, given, "", result, file)
+
+
+def givers(tree: Tree, path: str, facts: FileFacts, source: str, made: str, file: str) -> Iterator[tuple[str, Symbol]]:
+    """The functions, or with a dot the methods, that a name may mean where it is called, each with its file."""
     owner, _, name = made.rpartition(".")
     holders = [each for each in starts(tree, path, facts, source, owner, file) if each] if owner else []
     given_on = script_at(tree, path, source, name) if family(facts) == "script" and source and not owner else None
@@ -97,12 +120,8 @@ def starts(tree: Tree, path: str, facts: FileFacts, source: str, of: str, file: 
         given = tree(place)
         wanted = {f"{each[1]}.{name}" for each in holders if each[0] == place} or {name}
         for symbol in given.symbols if given is not None and not given.fault else ():
-            if symbol.path in wanted and symbol.signature is not None and given is not None:
-                result = result_type(symbol.signature.result)
-                if result == "this" and symbol.owner:
-                    yield (place, symbol.owner)
-                elif result:
-                    yield type_at(tree, place, given, "", result, file)
+            if symbol.path in wanted and symbol.signature is not None and (place != path or not source or owner):
+                yield place, symbol
 
 
 def _may_mean(tree: Tree, path: str, facts: FileFacts, source: str, place: str) -> bool:
@@ -209,25 +228,36 @@ def result_type(result: str) -> str:
     return text if re.fullmatch(r"[\w$.]+", text) else ""
 
 
-def type_at(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hint: str = "") -> Where | None:
+def type_at(  # noqa: PLR0911 -- one answer a line
+    tree: Tree, path: str, facts: FileFacts, source: str, name: str, hint: str = ""
+) -> Where | None:
     """The type that a name means in a file: of that file, of its package, or by an import; None where the project has none."""
     if not name:
         return None
     if not source and any(each.path == name for each in facts.symbols):
         return (path, name)
+    within = [
+        each.path for each in facts.symbols if each.name == name and each.owner and each.kind in {"class", "interface"}
+    ]
+    if not source and within and family(facts) == "java":
+        # A type within a type hides one of the package.
+        return (path, within[0]) if len(within) == 1 else None
     match family(facts):
         case "script":
             return _script_type(tree, path, facts, source, name)
         case "java":
             return _java_type(tree, path, facts, source, name)
         case "go":
-            return _go_type(tree, path, facts, source, name, hint)
+            return go_type(tree, path, facts, source, name, hint)
         case _:
             return None
 
 
 def _files(tree: Tree, path: str, facts: FileFacts, source: str) -> list[str]:
-    """The file that a script's import means."""
+    """The file that a script's import means, or those of the package that a Go file's does."""
+    if family(facts) == "go":
+        place = folder_of_package(tree, path, source)
+        return list(files_of(tree, place)) if place is not None else []
     found = script_file(tree, path, source) if family(facts) == "script" and source else None
     return [found] if found else []
 
@@ -315,21 +345,6 @@ def _java_type(tree: Tree, path: str, facts: FileFacts, source: str, name: str) 
     return None
 
 
-def _go_type(tree: Tree, path: str, facts: FileFacts, source: str, name: str, hint: str) -> Where | None:
-    alias, _, last = name.rpartition(".")
-    if alias:
-        source = next((each.module for each in facts.imports if each.local == alias), alias)
-    target = tree(hint) if hint else None
-    if target is None or not means(tree, path, facts, source, hint, target):
-        return None
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last).lower()
-    for place in dict.fromkeys([hint, *(f"{folder(hint)}/{name}.go".lstrip("/") for name in (snake, last.lower()))]):
-        found = tree(place)
-        if found is not None and any(last in {each.path, each.owner} for each in found.symbols):
-            return (place, last)
-    return None
-
-
 def _climb(tree: Tree, start: Where, gone: Symbol, file: str, seen: list[Where]) -> bool | None:
     """True: the member is gone all along; False: something has it, or the type never came by there; None: it cannot be told."""
     path, owner = start
@@ -339,7 +354,7 @@ def _climb(tree: Tree, start: Where, gone: Symbol, file: str, seen: list[Where])
     if facts is None or facts.fault or len(seen) > _MOST_HOPS:
         return None
     seen.append(start)
-    if any(each.owner == owner and each.name == gone.name for each in facts.symbols):
+    if any(each.owner == owner and each.name == gone.name and _alike(facts, each, gone) for each in facts.symbols):
         return False
     met = owner == gone.owner and (path == file or (family(facts) == "go" and folder(path) == folder(file)))
     for base in (base for each in facts.symbols if each.path == owner for base in each.bases):
@@ -359,11 +374,16 @@ def _climb(tree: Tree, start: Where, gone: Symbol, file: str, seen: list[Where])
 def _has(tree: Tree, seen: list[Where], gone: Symbol) -> bool:
     """Whether one of the types that were seen has the member."""
     return any(
-        each.owner == owner and each.name == gone.name
+        each.owner == owner and each.name == gone.name and _alike(facts, each, gone)
         for path, owner in seen
         if (facts := tree(path)) is not None
         for each in facts.symbols
     )
+
+
+def _alike(facts: FileFacts, one: Symbol, other: Symbol) -> bool:
+    """Whether two members of one name can stand for each other: in Java a field and a method cannot."""
+    return family(facts) != "java" or (one.kind == "method") == (other.kind == "method")
 
 
 def _embedded(facts: FileFacts, owner: str, base: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -106,8 +105,8 @@ def provided(facts: FileFacts) -> list[Symbol]:
 
 
 def _symbols(delta: Delta, change: FileChange) -> None:
-    before = _by_path(provided(change.base)) if change.base else {}
-    after = _by_path(provided(change.side)) if change.side else {}
+    before = _by_path(change.base) if change.base else {}
+    after = _by_path(change.side) if change.side else {}
     elsewhere = _siblings(delta.side, change)
     fresh = [each[0] for path, each in after.items() if path not in before]
     if change.side is not None:
@@ -120,14 +119,16 @@ def _symbols(delta: Delta, change: FileChange) -> None:
             old, new = olds[0], after[path][0]
             if len(olds) == 1 and len(after[path]) == 1 and _differs(old, new):
                 delta.altered[old.name].append(Altered(change.path, old, new, change.base))
-        elif path not in elsewhere:
+        elif olds[0].path not in elsewhere:
             delta.gone[olds[0].name].append(Gone(change.path, olds[0], change.base, _likely(olds[0], fresh)))
 
 
-def _by_path(symbols: Iterable[Symbol]) -> dict[str, list[Symbol]]:
+def _by_path(facts: FileFacts) -> dict[str, list[Symbol]]:
+    """Symbols by their path; a method of Java's may have the name of a field beside it."""
     found: dict[str, list[Symbol]] = {}
-    for each in symbols:
-        found.setdefault(each.path, []).append(each)
+    for each in provided(facts):
+        ends = "()" if facts.language == "java" and each.kind == "method" else ""
+        found.setdefault(each.path + ends, []).append(each)
     return found
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol
+from interlock.core.merge.meet.defined import Where, defined, member, type_at
 from interlock.core.merge.meet.delta import Altered, Delta, Gone, NewUse
-from interlock.core.merge.meet.members import Where, defined, member, type_at
+from interlock.core.merge.meet.members import untold
 from interlock.core.merge.meet.modules import family, names_file
 from interlock.core.merge.meet.names import same_use, still_used, users
 from interlock.core.merge.meet.sides import Alarm, Tree
@@ -25,7 +26,7 @@ def so_called(breaker: Delta, user: Delta, gone: Gone) -> list[Alarm]:
     found = []
     for new in user.uses.get(gone.symbol.name, ()):
         named = {each.partition(":")[2] for each in new.use.then if each.startswith("on:")}
-        if new.use.of != "?" or not named or "." in gone.symbol.owner or still_used(breaker.side, new):
+        if not named or "." in gone.symbol.owner or still_used(breaker.side, new):
             continue
         check = _lost_of_name(breaker, new, gone, named)
         renamed = f"renames {gone.symbol.path} to {gone.new}" if gone.new else f"removes {gone.symbol.path}"
@@ -51,7 +52,7 @@ def _lost_of_name(breaker: Delta, new: NewUse, gone: Gone, named: set[str]) -> C
 
     def check(tree: Tree) -> bool:
         for path, facts in users(tree, breaker.side, new.path):
-            if same_use(facts, new.use) is None:
+            if (use := same_use(facts, new.use)) is None or not untold(tree, path, facts, use):
                 continue
             for fixture in named:
                 place = fixture_type(tree, path, facts, fixture)
@@ -73,7 +74,7 @@ def so_read(breaker: Delta, altered: Altered, new: NewUse) -> Check | None:
     named = {each.partition(":")[2] for each in new.use.then if each.startswith("on:")}
     done = {each for each in new.use.then if not each.startswith("on:")}
     owner, name = altered.new.owner, altered.new.name
-    if new.use.of != "?" or not named or not done or new.use.call is not None or "." in owner:
+    if not named or not done or new.use.call is not None or "." in owner:
         return None
 
     def check(tree: Tree) -> bool:
@@ -82,9 +83,12 @@ def so_read(breaker: Delta, altered: Altered, new: NewUse) -> Check | None:
         if len(now) != 1 or now[0].shape == "property" or now[0].kind != "method":
             return False
         for path, facts in users(tree, breaker.side, new.path):
-            if not any(
-                (each.name, each.of, each.then, each.call) == (name, "?", new.use.then, None) for each in facts.uses
-            ):
+            uses = [
+                each
+                for each in facts.uses
+                if (each.name, each.of, each.then, each.call) == (name, new.use.of, new.use.then, None)
+            ]
+            if not uses or not untold(tree, path, facts, uses[0]):
                 continue
             types = [place for each in sorted(named) if (place := fixture_type(tree, path, facts, each)) is not None]
             if types:

@@ -41,6 +41,7 @@ _OTHERS: Final = frozenset(
         "BigDecimal",
         "BigInteger",
         "Duration",
+        "Period",
         "Instant",
         "LocalDate",
         "LocalDateTime",
@@ -56,12 +57,23 @@ _SUITS: Final = {"number": _NUMBERS, "text": _TEXTS, "truth": _TRUTHS}
 _KNOWN: Final = _NUMBERS | _TEXTS | _TRUTHS | _OTHERS
 
 
+def plain_name(of: str) -> str:
+    """The name of a type of Go without its pointer and its package."""
+    return of.lstrip("*").rpartition(".")[2]
+
+
 def clash(given: str, wanted: str) -> bool:
     """Whether a literal of a kind, or a value of a plain type of Go, cannot be where a type is wanted; no for types that are not known."""
     plain = wanted.strip().lstrip(": ").removeprefix("final ").rpartition(".")[2]
+    if given.startswith("made/"):
+        # A struct that is made here, or a pointer to one, is never the other.
+        held = given.removeprefix("made/")
+        return plain_name(held) == plain_name(wanted) and held.startswith("*") != wanted.startswith("*")
+    if given in _SUITS and wanted.strip().startswith("{"):
+        return True
     if given in _SUITS:
         return plain in _KNOWN and plain not in _SUITS[given]
-    if re.fullmatch(r"bool|byte|rune|string|u?int\d*|float\d+", given):
+    if re.fullmatch(r"bool|byte|rune|string|u?int\d*|float\d+|time\.Duration", given):
         alike = {"byte": "uint8", "rune": "int32"}
         known = re.fullmatch(r"bool|byte|rune|string|u?int\d*|float\d+|time\.Duration", wanted.strip()) is not None
         return known and alike.get(given, given) != alike.get(wanted.strip(), wanted.strip())
@@ -115,9 +127,16 @@ def _owing(facts: FileFacts, name: str, target: FileFacts, owner: str) -> bool:
         each.owner == name and each.kind == "field" and each.name in _embedded(own[0]) for each in facts.symbols
     ):
         return False
-    has = {each.name for each in facts.symbols if each.owner == name and each.kind == "method"}
-    duties = {each.name for each in target.symbols if each.owner == owner and each.abstract and each.kind == "method"}
-    return bool(has & duties) and not duties <= has
+    has = {each.name: written(each) for each in facts.symbols if each.owner == name and each.kind == "method"}
+    duties = {each.name: written(each) for each in target.symbols if each.owner == owner and each.abstract and each.kind == "method"}  # fmt: skip
+    both = has.keys() & duties.keys()
+    return bool(both) and (not duties.keys() <= has.keys() or any(has[each] != duties[each] for each in both))
+
+
+def written(symbol: Symbol) -> tuple[object, ...]:
+    """What a method of Go takes and gives, without the names of packages."""
+    signature = symbol.signature
+    return () if signature is None else (tuple(bare(each) for each in signature.names), bare(signature.result))
 
 
 def _embedded(symbol: Symbol) -> set[str]:

@@ -120,9 +120,7 @@ def arguments(breaker: Delta, user: Delta) -> list[Alarm]:
 
 def _reads(facts: FileFacts, name: str) -> int:
     """The line where a file takes that of what a parser gave; 0 where it does not."""
-    return next(
-        (each.line for each in facts.uses if each.name == name and each.of == "?" and _PARSED & set(each.then)), 0
-    )
+    return next((each.line for each in facts.uses if each.name == name and _PARSED & set(each.then)), 0)
 
 
 def starred(breaker: Delta, user: Delta) -> list[Alarm]:

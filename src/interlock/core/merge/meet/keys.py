@@ -133,7 +133,8 @@ def _reads(old: At, path: str, name: str, *, api: bool) -> Check:
 
 def _takes(facts: FileFacts, name: str) -> bool:
     return any(each.kind == "key" and each.name == name and each.role == "uses" for each in facts.marks) or any(
-        f"key:{name}" in each.then or (each.name == name and each.of == "?") for each in facts.uses
+        f"key:{name}" in each.then or (each.name == name and (each.of == "?" or set("([{") & set(each.of)))
+        for each in facts.uses
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.bases import script_at
+from interlock.core.merge.meet.chains import chained, is_chain, member_of
+from interlock.core.merge.meet.defined import Where, defined, member
 from interlock.core.merge.meet.delta import NewUse
-from interlock.core.merge.meet.members import Where, defined, member, receivers
+from interlock.core.merge.meet.members import receivers
 from interlock.core.merge.meet.modules import by_manifest, family, folder, means, owners, resolve
 from interlock.core.merge.meet.names import users
 from interlock.core.merge.meet.sides import SideFacts, Tree
@@ -16,6 +18,18 @@ _OWN = frozenset({"./", "..", "@/", "~/", "."})
 def meanings(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[tuple[str, Symbol]]:
     """Symbols of the tree that a use may mean; ``hint`` is the file that the question is about."""
     python = family(facts) == "python"
+    if not python and is_chain(use.of):
+        start = chained(tree, path, facts, use.source, use.of, hint)
+        if use.name.startswith("="):
+            return _type_itself(tree, start, use) if start is not None else []
+        call = use.call is not None if family(facts) == "java" else None
+        of_it = member_of(tree, start, use.name, hint, call=call) if start is not None else None
+        return [of_it] if of_it is not None else []
+    if family(facts) == "script" and use.of and use.of.replace(".", "").isidentifier():
+        held = chained(tree, path, facts, use.source, use.of, hint)
+        within = member_of(tree, held, use.name, hint, call=None) if held is not None else None
+        if within is not None:
+            return [within]
     found = _at_top(tree, path, facts, use) if python else _elsewhere(tree, path, facts, use, hint)
     for start in receivers(tree, path, facts, use, hint):
         seen: list[Where] = []
@@ -25,8 +39,17 @@ def meanings(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> li
     return found
 
 
+def _type_itself(tree: Tree, start: Where, use: Use) -> list[tuple[str, Symbol]]:
+    """What is counted on as a whole: a type, or of a union of objects the one that a literal says it is."""
+    facts = tree(start[0])
+    symbols = facts.symbols if facts is not None else ()
+    said = {each.partition(":")[2] for each in use.then if each.startswith("said:")}
+    cases = [each for each in symbols if each.owner == start[1] and each.name in said and each.signature is not None]
+    return [(start[0], each) for each in cases or [each for each in symbols if each.path == start[1]]]
+
+
 def _at_top(tree: Tree, path: str, facts: FileFacts, use: Use) -> list[tuple[str, Symbol]]:
-    if use.of == "?" or use.of.endswith("()"):
+    if use.of == "?" or "(" in use.of:
         return []
     dotted = f"{use.of}.{use.name}" if use.of else use.name
     if not use.source or use.source == facts.module:

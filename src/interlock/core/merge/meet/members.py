@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import builtins
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
-from interlock.core.merge.facts import FileFacts, Import, Symbol, Use
+from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.above import nearest
-from interlock.core.merge.meet.bases import lacks, script_at, starts
+from interlock.core.merge.meet.along import along
+from interlock.core.merge.meet.bases import lacks, lost, script_at, starts
+from interlock.core.merge.meet.chains import chained, is_chain
+from interlock.core.merge.meet.defined import Where, member, plain_type, type_at
 from interlock.core.merge.meet.delta import Delta, Gone, NewUse
 from interlock.core.merge.meet.modules import family, folder, names_file, owners, resolve
 from interlock.core.merge.meet.names import same_use, still_used, users
 from interlock.core.merge.meet.sides import Alarm, Tree
 
-_MOST_HOPS = 8
 OPTIONS = "{}"
 """What a script's function takes apart, as a member of it."""
-_PLAIN = frozenset(
-    {"object", "ABC", "Protocol", "Generic", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "TypedDict"}
-    | {"BaseModel", "Model", "Base", "DeclarativeBase", "TestCase"}
-)
-"""Bases from outside that bring no member of a project's own naming."""
-
-Where = tuple[str, str]
-"""A type: the file and the name in it."""
-Defined = tuple[str, Symbol]
-"""A symbol and the file that defines it."""
 
 
 def members(breaker: Delta, user: Delta) -> list[Alarm]:
@@ -97,7 +87,14 @@ def _alarm(breaker: Delta, user: Delta, gone: Gone, new: NewUse) -> Alarm:
 
 def lacks_member(tree: Tree, path: str, facts: FileFacts, use: Use, gone: Gone) -> bool:
     """Whether a use in the merged tree means the type that lost the member, and nothing along its types has it."""
+    if family(facts) != "python" and is_chain(use.of):
+        start = chained(tree, path, facts, use.source, use.of, gone.path)
+        return start is not None and lost(tree, start, use, gone.path, gone.symbol)
     if family(facts) != "python":
+        if family(facts) == "script" and use.of.replace(".", "").isidentifier() and not use.on_type:
+            held = chained(tree, path, facts, use.source, use.of, gone.path)
+            if held is not None and lost(tree, held, use, gone.path, gone.symbol):
+                return True
         return lacks(tree, path, facts, use, gone.path, gone.symbol)
     for start in receivers(tree, path, facts, use, gone.path):
         seen: list[Where] = []
@@ -112,7 +109,7 @@ def _vague(tree: Tree, path: str, facts: FileFacts, use: Use, gone: Gone) -> boo
     Only names of two words are, since ``total`` or ``close`` are members of too much that is not seen here.
     """
     name = gone.symbol.name
-    if use.of != "?" or family(facts) != "python" or "_" not in name.strip("_"):
+    if family(facts) != "python" or "_" not in name.strip("_") or not untold(tree, path, facts, use):
         return False
     near = []
     for each in facts.imports:
@@ -127,38 +124,40 @@ def _vague(tree: Tree, path: str, facts: FileFacts, use: Use, gone: Gone) -> boo
     )
 
 
+def untold(tree: Tree, path: str, facts: FileFacts, use: Use) -> bool:
+    """Whether nothing tells the type of a receiver of Python that has a name."""
+    if use.of == "?":
+        return True
+    return any(each.startswith("on:") for each in use.then) and not receivers(tree, path, facts, use, "")
+
+
 def _met(seen: list[Where], gone: Gone) -> bool:
     return (gone.path, gone.symbol.owner) in seen and ("?", "") not in seen
 
 
 def receivers(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[Where]:
-    """The types that a use may be taken from: by its import, by what a function gives back, or by name in the same package."""
+    """The types that a use may be taken from: by how the code came to it, or by name in the same package."""
     of = use.of
-    if of in {"", "?"}:
+    if of in {"", "?"} or is_chain(of):
         return []
     if family(facts) != "python":
         return _by_name(tree, path, facts, use, hint)
-    if of.endswith("()"):
-        made = of.removesuffix("()")
-        return [
-            found
-            for where, owner in _python_types(tree, path, use.source, made, facts)
-            if (found := _given_back(tree, where, owner)) is not None
-        ]
     return [
         found
-        for where, owner in _python_types(tree, path, use.source, of, facts)
-        if owner and (found := type_at(tree, where, owner) or _held(tree, where, owner)) is not None
+        for where, inner in sources(tree, path, use.source, of, facts)
+        if inner and (found := along(tree, where, inner)) is not None
     ]
 
 
-def _python_types(tree: Tree, path: str, source: str, of: str, facts: FileFacts) -> list[Where]:
-    """Each way to split a dotted receiver into a module and a name in it."""
+def sources(tree: Tree, path: str, source: str, of: str, facts: FileFacts) -> list[Where]:
+    """Each way to split a dotted receiver into a module and what is taken from it."""
     if not source or source == facts.module:
         return [(path, of)]
     parts = of.split(".")
     found = []
     for count in range(len(parts)):
+        if count and not parts[count - 1].isidentifier():
+            break
         glue = "" if source.endswith(".") else "."
         module = source + (glue + ".".join(parts[:count]) if count else "")
         if (where := resolve(tree, path, module)) is not None:
@@ -166,117 +165,14 @@ def _python_types(tree: Tree, path: str, source: str, of: str, facts: FileFacts)
     return found
 
 
-def _held(tree: Tree, where: str, name: str) -> Where | None:
-    """The type of what a constant holds, as its file shows it."""
-    place = defined(tree, where, name)
-    if place is None or place[1].kind != "constant" or place[1].signature is None:
-        return None
-    return type_at(tree, place[0], plain_type(place[1].signature.result))
-
-
 def of_instance(tree: Tree, path: str, facts: FileFacts, use: Use) -> bool:
     """Whether a use is taken from a name of a Python module that holds one of a type, and not from the type itself."""
-    if family(facts) != "python" or not use.of or use.of == "?" or use.of.endswith("()"):
+    if family(facts) != "python" or not use.of or use.of == "?" or "(" in use.of:
         return False
     return any(
-        owner and type_at(tree, where, owner) is None and _held(tree, where, owner) is not None
-        for where, owner in _python_types(tree, path, use.source, use.of, facts)
+        owner and type_at(tree, where, owner) is None and along(tree, where, owner) is not None
+        for where, owner in sources(tree, path, use.source, use.of, facts)
     )
-
-
-def _given_back(tree: Tree, where: str, function: str) -> Where | None:
-    place = defined(tree, where, function)
-    if place is None:
-        return None
-    path, symbol = place
-    if symbol.kind == "class":
-        return (path, symbol.path)
-    result = symbol.signature.result if symbol.signature else ""
-    result = result if result.startswith(("list", "dict", "tuple")) else plain_type(result)
-    if result == "Self" and symbol.owner:
-        return (path, symbol.owner)
-    return type_at(tree, path, result) if result.replace(".", "").isidentifier() else None
-
-
-def type_at(tree: Tree, path: str, name: str, hops: int = _MOST_HOPS) -> Where | None:
-    """The type that a name means in a file, following imports; None where it is no type of the project."""
-    found = defined(tree, path, name, hops)
-    if found is None:
-        return None
-    where, symbol = found
-    return (where, symbol.path) if symbol.kind in {"class", "interface", "type"} else None
-
-
-def defined(tree: Tree, path: str, name: str, hops: int = _MOST_HOPS) -> Defined | None:
-    """Where a dotted name of a Python file is defined, through imports and re-exports."""
-    facts = tree(path)
-    if facts is None or not hops:
-        return None
-    for symbol in facts.symbols:
-        if symbol.path == name and symbol.kind != "variable":
-            return path, symbol
-    for each in facts.imports:
-        for module, inner in _behind(each, name):
-            behind = resolve(tree, path, module)
-            if behind and (found := defined(tree, behind, inner, hops - 1)):
-                return found
-    return None
-
-
-def _behind(each: Import, name: str) -> list[tuple[str, str]]:
-    """Modules that an import may bring a dotted name from, each with the name in it."""
-    first, _, rest = name.partition(".")
-    if each.name == "*":
-        return [(each.module, name)]
-    if not each.name:
-        whole = each.local if each.local != each.module.partition(".")[0] else each.module
-        return [(each.module, name.removeprefix(f"{whole}."))] if name.startswith(f"{whole}.") else []
-    if (each.local or each.name) != first:
-        return []
-    glue = "" if each.module.endswith(".") else "."
-    found = [(each.module, each.name + (f".{rest}" if rest else ""))]
-    return [*found, (each.module + glue + each.name, rest)] if rest else found
-
-
-def member(tree: Tree, start: Where, name: str, seen: list[Where], hops: int = _MOST_HOPS) -> tuple[str, Symbol] | None:
-    """A member of a type or of what it extends; ``seen`` gets every type on the way, ``("?", "")`` for one that cannot be told."""
-    path, owner = start
-    seen.append(start)
-    facts = tree(path)
-    found = [each for each in facts.symbols if each.path == owner] if facts is not None and not facts.fault else []
-    if facts is None or not found or not hops:
-        seen.append(("?", ""))
-        return None
-    for each in facts.symbols:
-        if each.owner == owner and each.name == name:
-            return path, each
-        if each.owner == owner and each.name in {"__getattr__", "__getattribute__"}:
-            seen.append(("?", ""))
-    for base in found[0].bases:
-        plain = base.partition("[")[0].partition("<")[0].strip()
-        place = _base_at(tree, path, facts, plain)
-        if place is None:
-            if not _harmless(plain, name):
-                seen.append(("?", ""))
-        elif place not in seen and (inner := member(tree, place, name, seen, hops - 1)) is not None:
-            return inner
-    return None
-
-
-def _harmless(base: str, name: str) -> bool:
-    last = base.rpartition(".")[2]
-    known = getattr(builtins, last, None)
-    if isinstance(known, type):
-        return not hasattr(known, name)
-    return last in _PLAIN
-
-
-def _base_at(tree: Tree, path: str, facts: FileFacts, name: str) -> Where | None:
-    if family(facts) == "python":
-        return type_at(tree, path, name)
-    if any(each.path == name for each in facts.symbols):
-        return (path, name)
-    return None
 
 
 def _by_name(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> list[Where]:
@@ -304,16 +200,6 @@ def _by_name(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> li
     if not meant and family(facts) == "script" and use.source.startswith((".", "@/", "~/", "#")):
         meant = script_at(tree, path, use.source, last) == (hint, last)
     return [(hint, last)] if near or meant else []
-
-
-def plain_type(result: str) -> str:
-    """The name of a type without pointers, promises and what comes beside it: ``tuple[*Cart, error]`` is ``Cart``."""
-    text = result.strip().strip("'\"")
-    for start in ("tuple[", "Promise<", "Coroutine[", "Awaitable[", "Optional["):
-        text = text.removeprefix(start)
-    text = re.sub(r"^(?:\w+\.)?(?:Abstract)?(?:Async)?ContextManager\[", "", text)
-    text = text.split(",")[0].split("|")[0].strip(" *&?[]<>()")
-    return text.partition("[")[0].partition("<")[0].strip()
 
 
 def _overrides(breaker: Delta, user: Delta, gone: Gone) -> list[Alarm]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import Symbol, Use
+from interlock.core.merge.meet.defined import Where, member, type_at
 from interlock.core.merge.meet.delta import Altered, Delta, NewUse
 from interlock.core.merge.meet.ducks import duck_types, so_called, so_read
 from interlock.core.merge.meet.meaning import meanings, same_uses
-from interlock.core.merge.meet.members import Where, member, of_instance, receivers, type_at
+from interlock.core.merge.meet.members import of_instance, receivers
 from interlock.core.merge.meet.modules import family
 from interlock.core.merge.meet.results import covers, kind_of
 from interlock.core.merge.meet.sides import Alarm, Tree
@@ -28,7 +29,14 @@ _ABSENT = re.compile(r"NotFound|Unknown|Missing|DoesNotExist|NoSuch|KeyError|Loo
 _SEQUENCES = frozenset({"NamedTuple", "TypedDict", "BaseModel"})
 
 
-_INDEXED = {"key": "__getitem__", "index": "__getitem__", "iterate": "__iter__", "unpack": "__iter__"}
+_INDEXED = {
+    "with": "__enter__",
+    "async with": "__aenter__",
+    "key": "__getitem__",
+    "index": "__getitem__",
+    "iterate": "__iter__",
+    "unpack": "__iter__",
+}
 
 
 def python(breaker: Delta, user: Delta) -> list[Alarm]:
@@ -125,6 +133,7 @@ def _of_call(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> list
                 _omits(given),
             )
         )
+    asked += _of_wrapped(breaker, user, path, old, now, use)
     if "none" in use.then and (thrown := _absent(old, now, use)):
         asked.append(
             (
@@ -170,6 +179,62 @@ def _not_read(_: Tree, symbol: Symbol, use: Use) -> bool:
     return symbol.shape != "property" and symbol.kind == "method" and use.call is None and not use.on_type
 
 
+def _of_wrapped(
+    breaker: Delta, user: Delta, path: str, old: Symbol, now: Symbol, use: Use
+) -> list[tuple[str, str, str, Judge]]:
+    """A decorator that has to be called now, and a result that may be None now."""
+    asked: list[tuple[str, str, str, Judge]] = []
+    if "decorates" in use.then and _decorates_later(None, now, use) and not _decorates_later(None, old, use):
+        why = f"{breaker.name} lets {path} give a decorator, and {user.name} newly decorates with it as it is"
+        asked.append(("signature", why, "Call it", _decorates_later))
+    if _called_otherwise(None, now, use) and not _called_otherwise(None, old, use):
+        why = (
+            f"{breaker.name} lets {path} call what it is given with another number of values, and {user.name} newly gives it"
+            " a function of the old one"
+        )
+        asked.append(("signature", why, "Take what is given now", _called_otherwise))
+    if _lacked(None, now, use) and old.signature and old.signature.result and not _may_lack(old):
+        why = f"{breaker.name} lets {path} give None, and {user.name} newly takes a part of what it gives"
+        asked.append(("may-be-absent", why, "Ask whether it is None", _lacked))
+    return asked
+
+
+def _called_otherwise(_tree: Tree | None, symbol: Symbol, use: Use) -> bool:
+    """Whether a function that is written as an argument takes another number than the parameter's type says."""
+    names = symbol.signature.names if symbol.signature and not symbol.signature.only else ()
+    for each in use.then:
+        what, _, rest = each.partition(":")
+        at, _, count = rest.partition(":")
+        name = names[int(at)] if at.isdigit() and int(at) < len(names) else at
+        told = [word for word in symbol.shape.split() if what == "calls" and word.startswith(f"{name}(")]
+        if told and told[0] != f"{name}({count})":
+            return True
+    return False
+
+
+def _decorates_later(_: Tree | None, symbol: Symbol, __: Use) -> bool:
+    return "decorates" in symbol.shape.split()
+
+
+def _may_lack(symbol: Symbol) -> bool:
+    result = symbol.signature.result if symbol.signature else ""
+    return re.search(r"\bNone\b|\bOptional\[|\bAny\b|\bobject\b", result) is not None
+
+
+def _lacked(_: Tree | None, symbol: Symbol, use: Use) -> bool:
+    result = symbol.signature.result if symbol.signature else ""
+    may = re.search(r"(?:\| *None|^Optional\[.*\])[\]'\"]*$", result) is not None
+    taken = any(
+        each.partition(":")[0] in {"attr", "key", "index", "iterate", "unpack", "arith", "sized"} for each in use.then
+    )
+    return (
+        may
+        and taken
+        and not {"none", "tested"} & set(use.then)
+        and not {"AttributeError", "TypeError", "Exception"} & set(use.caught)
+    )
+
+
 def _turned_async(old: Symbol, now: Symbol) -> bool:
     before, after = (each.signature.result if each.signature else "" for each in (old, now))
     return after.startswith("Coroutine[") and not re.search(r"Coroutine|Awaitable|Future|Task", before)
@@ -209,7 +274,11 @@ def _misplaced(old: Symbol) -> Judge:
 def _unlike_class(old: Symbol, now: Symbol, use: Use) -> str:
     """What the new class of a result would have to have for what is done with it: ``__getitem__`` for a key."""
     before, after = (each.signature.result if each.signature else "" for each in (old, now))
-    if kind_of(before) not in {"map", "list", "tuple"} or kind_of(after) or not after.replace(".", "").isidentifier():
+    if (
+        kind_of(before) not in {"map", "list", "tuple", "entered", "entered later"}
+        or kind_of(after)
+        or not after.replace(".", "").isidentifier()
+    ):
         return ""
     return next((lack for each in use.then if (lack := _INDEXED.get(each.partition(":")[0]))), "")
 
@@ -272,7 +341,7 @@ def _frozen(breaker: Delta, user: Delta, altered: Altered) -> list[Alarm]:
         for new in news:
             if (
                 "set" in new.use.then
-                and new.use.of.rpartition(".")[2] == altered.new.name
+                and (set(".([{") & set(new.use.of) or new.use.of == altered.new.name)
                 and family(new.facts) == "python"
             ):
                 why = f"{breaker.name} makes {altered.new.path} in {altered.path} frozen, and {user.name} newly sets {new.use.name}"

@@ -11,7 +11,8 @@ from interlock.core.merge.meet.written import is_written, unwrapped, written_ref
 _NUMBERS = frozenset({"int", "float", "complex", "bool", "Decimal"})
 _LISTS = frozenset({"list", "List", "Sequence", "MutableSequence"})
 _MAPS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "Counter"})
-_STREAMS = frozenset({"Iterator", "Generator", "Iterable", "AsyncIterator", "AsyncGenerator"})
+_STREAMS = frozenset({"Iterator", "Generator", "Iterable"})
+_STREAMS_LATER = frozenset({"AsyncIterator", "AsyncGenerator", "AsyncIterable"})
 _LATER = frozenset({"Coroutine", "Awaitable", "Promise", "Future"})
 _SETS = frozenset({"set", "Set", "frozenset", "FrozenSet"})
 _TUPLES = frozenset({"tuple", "Tuple"})
@@ -32,6 +33,7 @@ def kind_of(result: str) -> str:
         (_LISTS, "list"),
         (_MAPS, "map"),
         (_STREAMS, "stream"),
+        (_STREAMS_LATER, "stream later"),
         (_LATER, "later"),
         (_SETS, "set"),
         (_TUPLES, "tuple"),
@@ -72,10 +74,12 @@ _CONTEXTS = frozenset({"entered", "entered later"})
 _VALUES = frozenset({"number", "nothing", "set", "list", "tuple", "text", "map", "stream"})
 _REFUSED: dict[str, frozenset[str]] = {
     "arith": frozenset({"boxed", "tuple", "list", "map", "set", "nothing", "later", "stream"}) | _CONTEXTS,
-    "iterate": frozenset({"number", "nothing", "later"}) | _CONTEXTS,
-    "index": frozenset({"number", "nothing", "later", "set", "stream"}) | _CONTEXTS,
-    "key": frozenset({"number", "nothing", "later", "set", "stream", "list", "tuple", "text"}) | _CONTEXTS,
-    "sized": frozenset({"number", "nothing", "later", "stream"}) | _CONTEXTS,
+    "iterate": frozenset({"number", "nothing", "later", "stream later"}) | _CONTEXTS,
+    "async iterate": _VALUES | {"later"} | _CONTEXTS,
+    "index": frozenset({"number", "nothing", "later", "set", "stream", "stream later"}) | _CONTEXTS,
+    "key": frozenset({"number", "nothing", "later", "set", "stream", "list", "tuple", "text", "stream later"})
+    | _CONTEXTS,
+    "sized": frozenset({"number", "nothing", "later", "stream", "stream later"}) | _CONTEXTS,
     "call": frozenset({"number", "nothing", "later", "set", "stream", "list", "tuple", "text", "map"}),
     "await": frozenset({"number", "nothing", "set", "list", "tuple", "text", "map"}) | _CONTEXTS,
     "kept": frozenset({"later"}),
@@ -152,6 +156,7 @@ def _parts(result: str) -> list[str]:
 _SAID = {
     "arith": "calculates with it",
     "iterate": "goes through it",
+    "async iterate": "goes through it by async for",
     "index": "takes an item of it",
     "await": "awaits it",
     "sized": "asks how many it has",

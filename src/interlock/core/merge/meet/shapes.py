@@ -37,6 +37,8 @@ def _of_altered(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> I
     language = family(altered.facts)
     if old.public and not now.public and _from_outside(altered, new, language):
         yield alarm(breaker, user, altered, new, "hidden-symbol", f"hides {now.path}", _hidden)
+    if use.call and "private-new" in now.shape.split() and "private-new" not in old.shape.split() and new.path != altered.path:  # fmt: skip
+        yield alarm(breaker, user, altered, new, "hidden-symbol", f"lets nothing else make {now.path}", lambda _t, _p, s, _u: "private-new" in s.shape.split())  # fmt: skip
     if old.static and not now.static and use.on_type and use.call and now.kind == old.kind == "method":
         yield alarm(breaker, user, altered, new, "static-member", f"makes {now.path} a member of each instance", _bound)
     if "set" in use.then and "readonly" in now.shape.split() and "readonly" not in old.shape.split():
@@ -71,6 +73,14 @@ def _of_form(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> Iter
     if "arith" in use.then and old.kind == now.kind == "field" and counts(old.shape) and uncountable(now.shape):
         yield alarm(breaker, user, altered, new, "field-type", f"gives {now.path} another type", lambda _t, _p, s, _u: uncountable(s.shape))  # fmt: skip
     if (
+        language == "go"
+        and old.shape != now.shape
+        and (said := _compared(use))
+        and not clash(said, old.shape)
+        and not _number_of_units(now.shape)
+    ):
+        yield alarm(breaker, user, altered, new, "field-type", f"gives {now.path} another type", _unequal)
+    if (
         language == "script"
         and (old.kind, now.kind) == ("field", "method")
         and use.call is None
@@ -79,6 +89,29 @@ def _of_form(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> Iter
         yield alarm(breaker, user, altered, new, "signature", f"makes {now.path} a method", lambda _t, _p, s, _u: s.kind == "method")  # fmt: skip
     if language == "script" and use.call and regrouped(old.signature, now.signature, use):
         yield alarm(breaker, user, altered, new, "signature", f"lets {now.path} take its arguments in another form", _as_now(now))  # fmt: skip
+
+
+def _compared(use: Use) -> str:
+    """The kind of literal that a member is compared with."""
+    return next((each.partition(":")[2] for each in use.then if each.startswith("eq:")), "")
+
+
+def _number_of_units(shape: str) -> bool:
+    """Whether a type of Go is a number that is called otherwise: a plain number may stand where it does."""
+    return shape.endswith("Duration")
+
+
+def _unequal(tree: Tree, path: str, symbol: Symbol, use: Use) -> bool:
+    """Whether a field's type, or what its named type is made of, cannot be compared with a literal."""
+    facts = tree(path)
+    place = type_at(tree, path, facts, "", symbol.shape, path) if facts is not None else None
+    made_of = [each.shape for each in (_symbols(tree, place[0]) if place else ()) if each.path == (place or path)[1]]
+    return clash(_compared(use), made_of[0] if len(made_of) == 1 else symbol.shape)
+
+
+def _symbols(tree: Tree, path: str) -> tuple[Symbol, ...]:
+    facts = tree(path)
+    return facts.symbols if facts is not None else ()
 
 
 def _from_outside(altered: Altered, new: NewUse, language: str) -> bool:
@@ -183,7 +216,7 @@ def _grown(breaker: Delta, user: Delta) -> list[Alarm]:
     found = []
     for path, owner, member in _touched(breaker):
         whole = Altered(path, member, member, breaker.side.get(path).side)  # type: ignore[union-attr,arg-type]
-        for new in user.uses.get(owner, ()):
+        for new in (*user.uses.get(owner, ()), *user.uses.get("=switch", ())):
             for then in new.use.then:
                 judge = _JUDGES.get(then.partition(":")[0])
                 if judge is not None and family(new.facts) == family(whole.facts):

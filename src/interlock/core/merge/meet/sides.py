@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from interlock.core.merge.conflicts import Pair, Spot
@@ -44,16 +44,21 @@ class SideFacts:
 
 
 class Tree:
-    """A tree to ask: each path is read once, and it is known which paths were."""
+    """A tree to ask: each path is read once; ``names`` gives the paths right within a folder, where they can be told."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, names: Callable[[str], Collection[str]] | None = None) -> None:
         self._read = read
+        self._names = names
         self._kept: dict[str, FileFacts | None] = {}
 
     def __call__(self, path: str) -> FileFacts | None:
         if path not in self._kept:
             self._kept[path] = self._read(path)
         return self._kept[path]
+
+    def within(self, folder: str) -> Collection[str]:
+        """The paths right within a folder; none where that cannot be told."""
+        return self._names(folder) if self._names is not None else ()
 
     def has(self, path: str) -> bool:
         return self(path) is not None

@@ -9,7 +9,7 @@ from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.above import supers
 from interlock.core.merge.meet.bases import type_at
 from interlock.core.merge.meet.delta import Altered, Delta, NewUse
-from interlock.core.merge.meet.given import bare
+from interlock.core.merge.meet.given import written
 from interlock.core.merge.meet.modules import family
 from interlock.core.merge.meet.shapes import alarm
 from interlock.core.merge.meet.sides import Alarm, Tree
@@ -68,6 +68,18 @@ def _overridden(breaker: Delta, user: Delta) -> list[Alarm]:
         if not old.owner or old.signature is None:
             continue
         for path, symbol, facts in user.added.get(old.name, ()):
+            if altered_final(breaker, at, old) and symbol.owner and family(facts) == family(base) == "java":
+                use = NewUse(path, Use(name=symbol.name, line=symbol.line), facts)
+                made = alarm(breaker, user, Altered(at, old, old, base), use, "overridden-member", f"makes {old.path} final", _seen)  # fmt: skip
+                found.append(replace(made, check=_overrides_final(path, symbol, (at, old))))
+            if (
+                facts.language == base.language == "typescript"
+                and symbol.owner
+                and _asks_more(symbol, breaker, at, old)
+            ):
+                use = NewUse(path, Use(name=symbol.name, line=symbol.line), facts)
+                made = alarm(breaker, user, Altered(at, old, old, base), use, "overridden-member", f"gives {old.path} less", _seen)  # fmt: skip
+                found.append(replace(made, check=_overrides_nothing(path, symbol, (at, old))))
             said = "override" in symbol.shape.split() and family(facts) == family(base) == "java"
             if said and symbol.signature and symbol.signature.required == old.signature.required:
                 use = NewUse(path, Use(name=symbol.name, line=symbol.line), facts)
@@ -75,6 +87,35 @@ def _overridden(breaker: Delta, user: Delta) -> list[Alarm]:
                 made = alarm(breaker, user, altered, use, "overridden-member", f"changes or removes {old.path}", _seen)
                 found.append(replace(made, check=_overrides_nothing(path, symbol, (at, old))))
     return found
+
+
+def _asks_more(symbol: Symbol, breaker: Delta, at: str, old: Symbol) -> bool:
+    """Whether a method of a script's class wants more than what it overrides is given now, and not more than before."""
+    now = [each.new.signature for each in breaker.altered.get(old.name, ()) if each.path == at and each.old is old]
+    mine, before = symbol.signature, old.signature
+    if len(now) != 1 or now[0] is None or now[0].most is None or mine is None or before is None:
+        return False
+    return mine.required > now[0].most and (before.most is None or mine.required <= before.most)
+
+
+def altered_final(breaker: Delta, at: str, old: Symbol) -> bool:
+    """Whether a change makes a method final."""
+    now = [each.new for each in breaker.altered.get(old.name, ()) if each.path == at and each.old is old]
+    return any("final" in each.shape.split() and "final" not in old.shape.split() for each in now)
+
+
+def _overrides_final(path: str, symbol: Symbol, old: tuple[str, Symbol]) -> Callable[[Tree], bool]:
+    def check(tree: Tree) -> bool:
+        facts, base = tree(path), tree(old[0])
+        if facts is None or base is None or not any(each == symbol for each in facts.symbols):
+            return False
+        closed = [each for each in base.symbols if each.path == old[1].path and "final" in each.shape.split()]
+        above = supers(tree, (path, symbol.owner), old[0])
+        meant = above is not None and (old[0], old[1].owner) in above
+        taken = [each.signature.names if each.signature else None for each in (symbol, *closed)]
+        return meant and len(closed) == 1 and taken[0] == taken[1]
+
+    return check
 
 
 def _implemented(breaker: Delta, user: Delta) -> list[Alarm]:
@@ -86,17 +127,11 @@ def _implemented(breaker: Delta, user: Delta) -> list[Alarm]:
         for path, symbol, facts in user.added.get(altered.new.name, ()):
             own = [each for each in facts.symbols if each.path == symbol.owner]
             named = any(altered.new.owner == base.rpartition(".")[2] for each in own for base in each.bases)
-            if named and family(facts) == "go" and _written(symbol) != _written(altered.new):
+            if named and family(facts) == "go" and written(symbol) != written(altered.new):
                 use = NewUse(path, Use(name=symbol.name, line=symbol.line), facts)
                 made = alarm(breaker, user, altered, use, "new-abstract", f"writes {altered.new.path} otherwise", _seen)
                 found.append(replace(made, check=_unlike(path, symbol, altered)))
     return found
-
-
-def _written(symbol: Symbol) -> tuple[object, ...]:
-    """What a method of Go takes and gives, without the names of packages."""
-    signature = symbol.signature
-    return () if signature is None else (tuple(bare(each) for each in signature.names), bare(signature.result))
 
 
 def _unlike(path: str, symbol: Symbol, altered: Altered) -> Callable[[Tree], bool]:
@@ -110,7 +145,7 @@ def _unlike(path: str, symbol: Symbol, altered: Altered) -> Callable[[Tree], boo
         meant = any(
             type_at(tree, path, facts, "", base, altered.path) == (altered.path, altered.new.owner) for base in bases
         )
-        return meant and len(mine) == len(duty) == 1 and _written(mine[0]) != _written(duty[0])
+        return meant and len(mine) == len(duty) == 1 and written(mine[0]) != written(duty[0])
 
     return check
 
@@ -118,8 +153,9 @@ def _unlike(path: str, symbol: Symbol, altered: Altered) -> Callable[[Tree], boo
 def _overrides_nothing(path: str, symbol: Symbol, old: tuple[str, Symbol]) -> Callable[[Tree], bool]:
     def check(tree: Tree) -> bool:
         facts = tree(path)
+        script = facts is not None and family(facts) == "script"
         if facts is None or not any(
-            each.path == symbol.path and "override" in each.shape.split() for each in facts.symbols
+            each.path == symbol.path and (script or "override" in each.shape.split()) for each in facts.symbols
         ):
             return False
         above = supers(tree, (path, symbol.owner), old[0])

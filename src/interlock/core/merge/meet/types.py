@@ -9,9 +9,11 @@ from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.bases import owes
 from interlock.core.merge.meet.calls import misfit
+from interlock.core.merge.meet.chains import is_held
+from interlock.core.merge.meet.defined import Where, member, type_at
 from interlock.core.merge.meet.delta import Altered, Delta, NewUse
 from interlock.core.merge.meet.meaning import meanings, same_uses
-from interlock.core.merge.meet.members import Where, member, of_instance, type_at
+from interlock.core.merge.meet.members import of_instance
 from interlock.core.merge.meet.modules import family, folder_of
 from interlock.core.merge.meet.results import covers, said, unsuited
 from interlock.core.merge.meet.sides import Alarm, Tree
@@ -30,7 +32,9 @@ def types(breaker: Delta, user: Delta) -> list[Alarm]:
     ]
     for news in breaker.altered.values():
         for altered in news:
-            found += _overriding(breaker, user, altered)
+            if altered.new.kind in {"interface", "type", "member"} and altered.old.signature != altered.new.signature:
+                found += [one for new in user.uses.get("=literal", ()) for one in _of_use(breaker, user, altered, new)]
+            found += _overriding(breaker, user, altered) + _uncaught(breaker, user, altered)
             if altered.new.kind == "class" and altered.old.signature != altered.new.signature:
                 found += _inherited(breaker, user, altered)
     for path, duty in _new_duties(breaker):
@@ -85,7 +89,8 @@ def _of_use(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> list[
         if use.call and misfit(use.call, now.signature) and not misfit(use.call, old.signature):
             why = f"{now.path} in {altered.path} {misfit(use.call, now.signature)} after {breaker.name}"
             found.append(_alarm(breaker, user, altered, new, "signature", why, _unfit))
-        if use.call and (done := unsuited(old.signature.result, now.signature.result, use.then)):
+        gives = bool(use.call) or (_is_value(old) and _is_value(now))
+        if gives and (done := unsuited(old.signature.result, now.signature.result, use.then)):
             why = (
                 f"{breaker.name} lets {now.path} in {altered.path} give {now.signature.result or 'something else'} instead of"
                 f" {old.signature.result or 'what it was'}, and {user.name} {said(done)}"
@@ -102,6 +107,42 @@ def _of_use(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> list[
     return found
 
 
+def _is_value(symbol: Symbol) -> bool:
+    """Whether reading it, not calling it, gives what its type says."""
+    nothing_yet = symbol.signature is not None and symbol.signature.result == "None"
+    return (symbol.kind in {"field", "constant"} and not nothing_yet) or symbol.shape == "property"
+
+
+def _uncaught(breaker: Delta, user: Delta, altered: Altered) -> list[Alarm]:
+    """New handlers of what an exception no longer is, around calls of what raises it."""
+    lost = {base.rpartition(".")[2] for base in set(altered.old.bases) - set(altered.new.bases)}
+    if altered.new.kind != "class" or not lost or family(altered.facts) != "python":
+        return []
+    what = (
+        f"{breaker.name} lets {altered.new.path} in {altered.path} no longer be a {min(lost)}, and {user.name} newly"
+        " catches that around what raises it"
+    )
+    return [
+        _alarm(breaker, user, altered, new, "raised-type", what, _unfit, _escapes(breaker, altered, new))
+        for news in user.uses.values()
+        for new in news
+        if new.use.call and lost & set(new.use.caught) and family(new.facts) == "python"
+    ]
+
+
+def _escapes(breaker: Delta, altered: Altered, new: NewUse) -> Callable[[Tree], bool]:
+    name = altered.new.name
+
+    def check(tree: Tree) -> bool:
+        for path, facts, use in same_uses(tree, breaker.side, new):
+            for where, symbol in meanings(tree, path, facts, use, altered.path):
+                if name in symbol.raises and type_at(tree, where, name) == (altered.path, altered.new.path):
+                    return not any(covers(use.caught, each) for each in kinds(tree, where, name))
+        return False
+
+    return check
+
+
 def _unfit(_: Tree, symbol: Symbol, use: Use) -> bool:
     bound = not (use.on_type and symbol.owner and not symbol.static)
     return bool(symbol.signature and use.call and bound and misfit(use.call, symbol.signature))
@@ -109,7 +150,8 @@ def _unfit(_: Tree, symbol: Symbol, use: Use) -> bool:
 
 def _unsuitable(old: str) -> Callable[[Tree, Symbol, Use], bool]:
     def judge(_: Tree, symbol: Symbol, use: Use) -> bool:
-        return bool(symbol.signature and use.call and unsuited(old, symbol.signature.result, use.then))
+        gives = use.call or _is_value(symbol)
+        return bool(symbol.signature and gives and unsuited(old, symbol.signature.result, use.then))
 
     return judge
 
@@ -152,8 +194,9 @@ def _alarm(
         for path, facts, use in same_uses(tree, breaker.side, new):
             for where, symbol in meanings(tree, path, facts, use, altered.path):
                 if where == altered.path and symbol.path == altered.new.path:
-                    twice = sum(each.path == symbol.path for each in _symbols(tree, where)) > 1
-                    plain = replace(use, on_type=use.on_type and not of_instance(tree, path, facts, use))
+                    alike = [each for each in _symbols(tree, where) if each.path == symbol.path]
+                    twice = sum((each.kind == "method") == (symbol.kind == "method") for each in alike) > 1
+                    plain = replace(use, on_type=use.on_type and not (of_instance(tree, path, facts, use) or is_held(tree, path, facts, use)))  # fmt: skip
                     return not twice and judge(tree, symbol, plain)
         return False
 
@@ -184,7 +227,7 @@ def _overriding(breaker: Delta, user: Delta, altered: Altered) -> list[Alarm]:
         mine = symbol.signature
         if not symbol.owner or mine is None or mine.unsure or family(facts) != "python":
             continue
-        if mine.most is not None and mine.most < now.required and mine.most >= old.required:
+        if mine.most is not None and not mine.any_name and mine.most < now.required and mine.most >= old.required:
             found.append(_override_alarm(breaker, user, altered, path, symbol))
     return found
 
@@ -199,8 +242,8 @@ def _override_alarm(breaker: Delta, user: Delta, altered: Altered, path: str, sy
             place = type_at(tree, path, base)
             found = member(tree, place, symbol.name, []) if place else None
             if found is not None and found[0] == altered.path and found[1].signature is not None:
-                most = mine[0].signature.most
-                return most is not None and most < found[1].signature.required
+                taken = mine[0].signature
+                return taken.most is not None and not taken.any_name and taken.most < found[1].signature.required
         return False
 
     return Alarm(

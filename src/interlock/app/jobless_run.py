@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from interlock.app import handing, leftover, spending, watched
+from interlock.app import handed_rules, leftover, neighbour_trees, spending
 from interlock.app.base import View
 from interlock.app.prompt import rules_of
 from interlock.app.rooms import Wanted, furnish
@@ -125,7 +125,7 @@ def desk(ports: Ports, view: View, name: str, goal: str, actor: str, phase: Phas
         level=level,
         phase=phase,
         routed=routed,
-        handed=handing.handed(ports, view, routed.choice),
+        handed=handed_rules.handed(ports, view, routed.choice),
     )
 
 
@@ -142,7 +142,7 @@ def run(made: Desk, number: int, prompt: str) -> Heard:
     read = ports.agents.read(made.routed.choice.use or "", folder, end, before=UNKNOWN, usd_before=None)
     leftover.settle(ports, begun, read.outcome.kind, read.seen)
     _refuse_bad_end(made, number, read)
-    beside = watched.beside(ports, made.job, number, end, changed=False).leaked
+    beside = neighbour_trees.beside(ports, made.job, number, end, changed=False).leaked
     if beside:
         ports.narrate(f"{made.name}: while the agent ran, it or somebody else changed {', '.join(beside[:_SHOWN])}.")
     packs = [each.text for each in ports.records.messages(made.name, number) if each.verb == "pack"]
@@ -169,7 +169,7 @@ def _carried_out(made: Desk, number: int, prompt: str, bare: Room) -> tuple[End,
         usd_left=means.usd_left,
     )
     launch = ports.agents.launch(given)
-    trees = watched.trees(ports, made.job) if room.sandbox is None else ()
+    trees = neighbour_trees.trees(ports, made.job) if room.sandbox is None else ()
     begun = _begin(made, number)
     try:
         order = replace(launch, redact=(*launch.redact, *redact), watched=trees, tied=True)

@@ -8,6 +8,7 @@ from interlock.app.costs import spent
 from interlock.core.agent.worth import Expected, Past, expect
 from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
+from interlock.core.counting import count
 from interlock.core.job.lifecycle import FINAL, Job, State
 from interlock.core.problems import Refusal, Refused
 from interlock.ports.bundle import Ports
@@ -53,9 +54,7 @@ def refuse_waste(ports: Ports, job: Job, card: Card) -> Expected:
 
 def _basis(found: Expected) -> str:
     cost = "the cost of the job's own tries" if found.basis == "own" else "what tries of its class cost"
-    return (
-        f"{cost} and by {found.of} closed job{'s' if found.of != 1 else ''} of its class that had a try {found.number}"
-    )
+    return f"{cost} and by {count(found.of, 'closed job')} of its class that had a try {found.number}"
 
 
 def _past(ports: Ports, job: Job) -> Past:
