@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -122,19 +123,40 @@ class Tally:
     seconds: list[float] = field(default_factory=list)
 
 
-def replay(world: World, most: int, seed: int) -> Tally:
+@dataclass(frozen=True)
+class Sample:
+    """Which merges are taken: how many, in runs of how many neighbours, of how many files a side, how new, in how many seconds."""
+
+    most: int
+    seed: int
+    neighbours: int
+    files: int
+    since: str
+    seconds: float
+
+
+def _drawn(world: World, sample: Sample) -> Iterator[list[str]]:
+    """Merges with their parents, run after run of neighbours: neighbours share most files, so that each is read once."""
+    words = ("--all", "--min-parents=2", "--max-parents=2", "--parents", f"--since={sample.since}")
+    merges = [line.split() for line in world.git.run("rev-list", *words)[1].split("\n") if line]
+    starts = list(range(0, len(merges), sample.neighbours))
+    random.Random(sample.seed).shuffle(starts)
+    for start in starts:
+        yield from merges[start : start + sample.neighbours]
+
+
+def replay(world: World, sample: Sample) -> Tally:
     """Two-parent merges of which both sides change code and that git makes alone, each as if it were to be decided now."""
     tally = Tally()
-    listed = world.git.run("rev-list", "--all", "--min-parents=2", "--max-parents=2", "--parents")[1].split("\n")
-    merges = [line.split() for line in listed if line]
-    random.Random(seed).shuffle(merges)
-    for merge, one, other in merges:
-        if tally.looked >= most:
+    end = time.monotonic() + sample.seconds
+    for merge, one, other in _drawn(world, sample):
+        if tally.looked >= sample.most or time.monotonic() > end:
             break
         base = world.git.run("merge-base", "--all", one, other)[1].split()
         if len(base) != 1 or base[0] in {one, other}:
             continue
-        if not all(any(path.endswith(CODE) for path in world.git.changes(base[0], side)) for side in (one, other)):
+        sides = [world.git.changes(base[0], side) for side in (one, other)]
+        if not all(any(path.endswith(CODE) for path in side) and len(side) <= sample.files for side in sides):
             continue
         code, made = world.git.run("merge-tree", "--write-tree", one, other)
         if code != 0:
@@ -144,17 +166,22 @@ def replay(world: World, most: int, seed: int) -> Tally:
             continue
         tally.looked += 1
         _judge(world, tally, merge, (base[0], one, other, made.split()[0]))
+        print(f"{tally.looked} {merge[:12]} {tally.seconds[-1]:.2f} s of processor", file=sys.stderr, flush=True)
+        if tally.flagged and tally.flagged[-1][0] == merge:
+            print(
+                *(f"  {pair.rule}: {pair.why}" for pair in tally.flagged[-1][1]), sep="\n", file=sys.stderr, flush=True
+            )
     return tally
 
 
 def _judge(world: World, tally: Tally, merge: str, trees: tuple[str, str, str, str]) -> None:
     base, one, other, made = trees
-    start = time.perf_counter()
+    start = time.process_time()
     a, b = world.side("first", base, one), world.side("second", base, other)
     merged = world.git.tree(made)
     tally.alarmed += bool(candidates(a, b))
     found = findings(a, b, _asking(world, merged))
-    tally.seconds.append(time.perf_counter() - start)
+    tally.seconds.append(time.process_time() - start)
     if found:
         tally.flagged.append((merge, found))
 
@@ -240,12 +267,18 @@ def main() -> int:
     parser.add_argument("--merges", type=int, default=200)
     parser.add_argument("--mutations", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--neighbours", type=int, default=20, help="how many merges that follow each other make a run")
+    parser.add_argument("--files", type=int, default=400, help="leave merges with a larger side out")
+    parser.add_argument("--since", default="1970-01-02", help="leave older merges out, by a date that git takes")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="begin no further merge after so long")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "objects"
         scratch.mkdir()
         world = World(Git(given.repository, scratch), FactReaders(Path(folder) / "facts"))
-        tally = replay(world, given.merges, given.seed)
+        tally = replay(
+            world, Sample(given.merges, given.seed, given.neighbours, given.files, given.since, given.seconds)
+        )
         times = sorted(tally.seconds) or [0.0]
         report = {
             "merges": tally.looked,
@@ -253,9 +286,10 @@ def main() -> int:
             "with an alarm before the merged tree was asked": tally.alarmed,
             "flagged": len(tally.flagged),
             "share": round(len(tally.flagged) / max(1, tally.looked), 4),
-            "seconds a merge, median and 95th": [
+            "processor seconds a merge, median, 95th and most": [
                 round(times[len(times) // 2], 3),
                 round(times[int(len(times) * 0.95)], 3),
+                round(times[-1], 3),
             ],
             "files read": world.read,
             "milliseconds a file": round(1000 * world.seconds / max(1, world.read), 2),

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from interlock.app.init import detect
-from interlock.cli.render import counted
 from interlock.testing.world import World
 from interlock.wiring import found_in_tasks
 
@@ -110,8 +109,6 @@ def test_one_is_not_told_as_many(tmp_path: Path) -> None:
     assert "1 key." in told
     for wrong in (" 1 rows", " 1 landings", " 1 keys", " 1 files", " 1 events"):
         assert wrong not in told
-    assert [counted(number, "row") for number in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
-    assert counted(1, "row of evidence", "rows of evidence") == "1 row of evidence"
 
 
 def test_init_names_the_python_that_a_task_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +154,7 @@ def test_restore_leads_on(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_an_approval_says_the_one_command_that_lets_it_go_on(tmp_path: Path) -> None:
-    policy = "train: {checks: ['true'], sign_off: none}\nsecrets: {TOKEN: {command: 'echo t', approval: deploy}}\n"
+    policy = "train: {checks: ['true'], sign_off: none}\nsecrets: {TOKEN: {command: 'echo tok-1', approval: deploy}}\n"
     world = World.make(tmp_path, policy=policy)
     world.card("a", command="mkdir -p a && echo 1 > a/x", extra="needs: {secrets: [TOKEN]}\n")
     world.push()

@@ -8,7 +8,7 @@ import pytest
 
 from interlock.app.asking import options_of, permission_options
 from interlock.cli.main import cli
-from interlock.cli.ways import next_of, way_on
+from interlock.cli.next_command import next_of, way_on
 from interlock.core.agent.seen import Asked, Choice
 from interlock.core.rules import RULES
 

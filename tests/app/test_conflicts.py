@@ -99,16 +99,47 @@ def test_a_checker_finds_what_only_both_together_show(world, town):
     _, base = against(ports)
     diagnose, why = diagnoser(ports.repo, ports.files, base, ports)
     assert why == ""
-    apart = look(ports, diagnose=diagnose)
-    assert apart.pairs == (), "they share no file"
-    assert [(each.tier, each.why, each.limit) for each in apart.skipped] == [
-        ("facts", "Nothing reads .def, .use: 1 pair was looked at as text only.", True),
-        ("diagnostics", "Checkers were not run on 1 pair that shares no file; --all runs them.", True),
+    for found in (look(ports, diagnose=diagnose), look(ports, diagnose=diagnose, whole=True)):
+        (pair,) = found.pairs
+        assert (pair.kind, pair.rule, pair.path, pair.line, pair.symbol) == ("semantic", "words", "b.use", 2, "beta")
+        assert not found.skipped, "a checker looked at what no reader reads"
+
+
+SLOPPY = """\
+import pathlib, sys
+known = pathlib.Path("a.def").read_text().split()
+sys.stdout.buffer.write(b"caf\\xe9 is checked\\n")
+for number, word in enumerate(pathlib.Path("b.use").read_text().split(), start=1):
+    if word not in known:
+        sys.stdout.buffer.write(b"%s/b.use:%d: \\xff %s is gone\\n" % (str(pathlib.Path.cwd()).encode(), number, word.encode()))
+pathlib.Path("b.use").write_text("")
+pathlib.Path("left").write_text("x")
+"""
+
+
+def test_odd_bytes_whole_paths_a_wrong_exit_code_and_what_a_checker_writes_change_nothing(world, town):
+    world.write("check.py", SLOPPY)
+    world.write("a.def", "alpha beta\n")
+    world.write("b.use", "old alpha\n")
+    policy = "train: {checks: ['true'], sign_off: none}\ndiagnostics: [{name: words, run: python3 check.py}]\n"
+    world.write("interlock.yaml", policy)
+    world.push()
+    for name, path, text in (("gone", "a.def", "alpha\n"), ("uses", "b.use", "old alpha beta\n"), ("apart", "c", "\n")):
+        world.git("switch", "-q", "-c", f"agent/{name}", "main")
+        world.write(path, text)
+        world.git("add", "-A")
+        world.git("commit", "-qm", name)
+    world.git("switch", "-q", "main")
+    ports = town().ports
+    ports.repo.refresh()
+    _, base = against(ports)
+    diagnose, _ = diagnoser(ports.repo, ports.files, base, ports)
+    found = look(ports, diagnose=diagnose)
+    assert [({pair.a, pair.b}, pair.path, pair.line) for pair in found.pairs] == [
+        ({"agent/gone", "agent/uses"}, "b.use", 3),
     ]
-    found = look(ports, diagnose=diagnose, whole=True)
-    (pair,) = found.pairs
-    assert (pair.kind, pair.rule, pair.path, pair.line, pair.symbol) == ("semantic", "words", "b.use", 2, "beta")
-    assert not found.skipped, "a checker looked at what no reader reads"
+    assert world.git("status", "--porcelain") == ""
+    assert not [each for each in found.skipped if each.tier == "diagnostics"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.needs import needs_sandbox
 
 from interlock.app.shell import open_tree, seen_from_here, shell
 from interlock.app.show import show
-from interlock.cli.ways import way_on
+from interlock.cli.next_command import way_on
 from interlock.core.problems import Misuse, Refused
 from interlock.testing.world import World
 

@@ -363,7 +363,7 @@ def test_a_key_that_somebody_adds_himself_counts_only_until_the_trusted_ones_are
     assert scene.audit() == []
     found = scene.audit(trusted=[scene.signer.public])
     assert [(each.state, each.rule, each.where) for each in found] == [
-        ("wrong", "evidence-unsigned", f"event {last + 1}"),
+        ("missing", "evidence-unsigned", f"event {last + 1}"),
         ("missing", "evidence-unsigned", f"evidence {number}"),
     ]
 

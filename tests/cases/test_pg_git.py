@@ -219,6 +219,28 @@ def test_pg_08_a_shallow_clone_gets_an_error_with_its_fix_and_no_verdict(tmp_pat
     assert (code, answer["ok"], answer["changed"]) == (0, True, 1)
 
 
+def test_pg_08_a_shallow_clone_does_not_hide_whose_a_change_is(tmp_path: Path) -> None:
+    """The trailer stands in a commit below the head, which a clone of depth 1 does not have."""
+    team = with_card(tmp_path)
+    git(team.top, "switch", "-q", "-c", "feature", "main")
+    (team.top / "theirs.txt").write_text("x\n")
+    git(team.top, "add", "theirs.txt")
+    git(team.top, "commit", "-q", "-m", "Work\n\nInterlock-Card: t@0123456789ab")
+    team.commit({"src/a.py": "x\n"})
+    git(team.top, "push", "-q", "origin", "feature")
+    git(team.root, "clone", "-q", "--depth", "1", "--no-single-branch", f"file://{team.remote}", "clone")
+    clone = team.root / "clone"
+    asked = ("scope", "--change", "feature", "--base", "origin/main", "--head", "origin/feature")
+    code, answer = ilk(clone, *asked)
+    assert (code, answer["code"]) == (1, "shallow")
+    assert "fetch-depth: 0" in answer["hint"]
+    git(clone, "worktree", "add", "-q", "--detach", "../beside", "origin/feature")
+    assert ilk(team.root / "beside", *asked)[1]["code"] == "shallow", "a linked work tree has the same history"
+    git(clone, "fetch", "-q", "--unshallow")
+    code, answer = ilk(clone, *asked)
+    assert (code, [each["path"] for each in answer["violations"]]) == (1, ["theirs.txt"])
+
+
 def test_pg_08_the_mirror_of_a_shallow_clone_is_whole(tmp_path: Path) -> None:
     clone = shallow(with_card(tmp_path))
     code, answer = ilk(clone, "scope", "t", "--head", "origin/agent/t")

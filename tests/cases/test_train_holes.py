@@ -8,10 +8,10 @@ import pytest
 
 from interlock.app import decide
 from interlock.app.integrate import land_train, run_train
-from interlock.app.or_wait import or_wait, passed_at
-from interlock.app.rewound import rewound
+from interlock.app.lost_landings import rewound
 from interlock.app.sign_off import sign_off
 from interlock.app.status import status
+from interlock.app.waiting import or_wait, passed_at
 from interlock.core.job.lifecycle import State
 from interlock.core.problems import InterlockError, Refused
 from interlock.wiring import open_ports

@@ -96,6 +96,11 @@ def test_an_adopted_branch_that_is_not_any_more_what_was_taken_over_stops_it_too
     stands = by_hand(world, "second", on=on)
     town().run()
     check_refused(world, town, stands)
+    said = town().job("a").waiting
+    assert ("replaced" in said.what, "further commits" in said.what) == (
+        (True, False) if on == "main" else (False, True)
+    )
+    assert said.ask.startswith("To land what was judged" if on == "main" else "To land what stands there now")
     decide.again(town().ports, "a", "ana")
     town().run()
     check_refused(world, town, stands)
@@ -121,13 +126,33 @@ class Before(DirectEngine):
         super().start(action)
 
 
-def test_an_adopted_branch_that_is_replaced_before_it_is_published_is_not_published(world, town):
+@pytest.mark.parametrize("on", ["main", "agent/a"], ids=["another", "one-more-commit"])
+def test_an_adopted_branch_that_is_replaced_before_it_is_published_is_not_published(world, town, on):
     work(world, "a")
     by_hand(world, "first", force=False)
     dispatch(town().ports, ("a",), "ana", adopt="agent/a")
     stands = []
-    supervise(town().ports, Before(town().ports, "publish", lambda: stands.append(by_hand(world, "second"))))
+    supervise(town().ports, Before(town().ports, "publish", lambda: stands.append(by_hand(world, "second", on=on))))
     check_refused(world, town, *stands)
+    assert ("replaced" in town().job("a").waiting.what) == (on == "main")
+
+
+def test_a_branch_that_is_made_again_at_the_same_commit_or_whose_remote_is_away_lands_what_was_judged(world, town):
+    work(world, "a")
+    town().dispatch("a")
+    town().run()
+    judged = tip(world)
+    away = world.remote.with_name("away")
+    world.remote.rename(away)
+    supervise(town().ports, DirectEngine(town().ports))
+    sign_off(town().ports, "@ana")
+    supervise(town().ports, DirectEngine(town().ports))
+    assert State.READY == town().job("a").state
+    away.rename(world.remote)
+    world.git("update-ref", "-d", "refs/heads/agent/a", at=world.remote)
+    world.git("update-ref", "refs/heads/agent/a", judged, at=world.remote)
+    town().run()
+    assert "a/x" in world.main_files()
 
 
 def test_a_new_attempt_after_it_lands_and_what_stands_on_the_branch_is_kept(world, town):

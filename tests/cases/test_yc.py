@@ -42,6 +42,34 @@ def test_yc_02_unquoted_globs_in_a_list_on_one_line_are_refused_with_the_quotes(
     assert problem.fix == 'Put each item in quotes: owned_paths: ["src/[id]/x", "b"].'
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column", "opener", "closer"),
+    [
+        ("owned_paths: [a, b\nchecks: [x]\n", 3, 14, "[", "]"),
+        ("checks: [{run: a, timeout: 1m]\n", 3, 10, "{", "}"),
+        ("budget: {usd: 1\n", 3, 9, "{", "}"),
+        ("checks: [\n", 3, 9, "[", "]"),
+        ("goal: don't do [ so\nchecks: [\n  a,\n", 4, 9, "[", "]"),
+        ('goal: "a [ b" # [\nchecks: [x\n', 4, 9, "[", "]"),
+    ],
+)
+def test_yc_02_a_bracket_that_is_never_closed_is_named_where_it_opens(
+    text: str, line: int, column: int, opener: str, closer: str
+) -> None:
+    (problem,) = problems(HEAD + text)
+    assert problem.where is not None
+    assert (problem.where.line, problem.where.column) == (line, column)
+    assert problem.why == f"What {opener} opens here ends with {closer}, and it is not there."
+    assert problem.fix == f"Close it with {closer}."
+
+
+def test_yc_02_a_wrong_item_of_a_list_that_is_closed_is_no_open_bracket() -> None:
+    (problem,) = problems(f'{HEAD}owned_paths: [\n  a,\n  "b"c,\n]\n')
+    assert problem.where is not None
+    assert problem.where.line == 5
+    assert "Close it" not in problem.fix
+
+
 @pytest.mark.parametrize("item", ["#shared", "", "docs/**: x", "~"])
 def test_yc_02_items_that_are_no_text_are_refused_and_never_an_empty_pattern(item: str) -> None:
     found = FILES.card(f"{HEAD}owned_paths:\n  - {item}\n".encode(), "tasks/a.yaml", "a")

@@ -20,7 +20,6 @@ from interlock.core.merge.queue import (
     Test,
     next_window,
     rebased,
-    rebased_sets,
     retries_for,
     stripped,
 )
@@ -282,7 +281,6 @@ def test_results_are_known_by_their_trees_on_the_base_after_a_landing():
     results: dict[Set, Result] = {("a",): RED, ("a", "b"): GREEN, ("a", "b", "c"): RED, ("c",): GREEN}
     found = rebased(results, ("a", "b"))
     assert {(): Result(green=True, under=("a", "b")), ("c",): Result(green=False, reds=1, under=("a", "b"))} == found
-    assert frozenset({("c",)}) == rebased_sets([("a", "b", "c"), ("a", "c")], ("a", "b"))
     assert stripped(("b", "a"), ("a",)) is None
 
 

@@ -1,4 +1,4 @@
-"""What a checker said, as findings: lines of the form PATH:LINE[:COLUMN]: TEXT, or SARIF; running one and comparing are others' work."""
+"""What a checker said, as findings: lines with a place each, or SARIF; running one and comparing are others' work."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ from urllib.parse import unquote, urlsplit
 from interlock.core.merge.differential import Diagnostic
 
 _LINE: Final = re.compile(
-    r"(?P<path>(?=[^:(]*[^\W\d_])[^\s:()][^:()]*?)(?::(?P<line>\d+)(?::\d+)?:|\((?P<at>\d+)(?:,\d+)?\):)\s*(?P<text>\S.*)"
+    r"(?:vet: |\[(?:ERROR|WARNING)\] +|[ew]: (?:file://)?)?"  # go vet, Maven, Kotlin
+    r"(?P<path>(?=[^:(]*[^\W\d_])[^\s:()\[][^:()]*?)"
+    r"(?::(?P<kt>\d+):\d+ (?!- )|:(?P<line>\d+)(?::\d+)?(?::| - )|\((?P<at>\d+)(?:,\d+)?\):|:\[(?P<mvn>\d+),\d+\])"
+    r"\s*(?P<text>\S.*)"
 )
+_UNDER: Final = re.compile(r"\s+(?P<line>\d+):\d+\s+(?P<text>(?:error|warning)\s.*)")
+"""A finding under the line of its file, as ESLint prints them."""
+_FILE: Final = re.compile(r"[^\s:][^:]*\.\w+")
+_COLOUR: Final = re.compile(r"\x1b\[[\d;]*[mK]")
+_TALK: Final = ("note:", "Note:", "help:", "information:")
 _LEVELS: Final = frozenset({"error", "warning", ""})
 
 
@@ -31,13 +39,21 @@ class CheckerOutput:
 
 def _lines(text: str) -> list[Diagnostic]:
     """Findings of plain output; other lines are talk and left out.  Notes are left out as well: they explain a finding."""
-    found = []
-    for line in text.splitlines():
-        match = _LINE.match(line.strip())
-        if match is None or match["text"].startswith(("note:", "Note:", "help:")):
-            continue
-        number = int(match["line"] or match["at"])
-        found.append(Diagnostic(path=match["path"], line=number, text=match["text"].strip()))
+    found: list[Diagnostic] = []
+    file = ""
+    for line in _COLOUR.sub("", text).splitlines():
+        if (under := _UNDER.fullmatch(line)) and file:
+            words = " ".join(under["text"].split())
+            found.append(Diagnostic(path=file, line=int(under["line"]), text=words))
+        elif match := _LINE.match(line.strip()):
+            number = next(int(match[name]) for name in ("line", "kt", "at", "mvn") if match[name])
+            if not match["text"].startswith(_TALK):
+                found.append(Diagnostic(path=match["path"], line=number, text=match["text"].strip()))
+        elif found and (symbol := line.removeprefix("[ERROR]").strip()).startswith("symbol:"):
+            named = f"{found[-1].text} ({' '.join(symbol.split()[1:])})"
+            found[-1] = replace(found[-1], text=named)
+        else:
+            file = line if _FILE.fullmatch(line) else ""
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from interlock.core.job.blocks import Room, Table
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, Refused, refused
 from interlock.host import sockets
 from interlock.host.registry import FOLDER, Claim, Registry, RegistryUnusable, Shelf
 
@@ -152,4 +152,4 @@ def _wanted(table: Table, taken: Mapping[int, Claim], block: int) -> int:
 def _refused(
     what: str, why: str, would_change: str, *, number: int | None = None, holders: tuple[str, ...] = ()
 ) -> Refused:
-    return Refused(Refusal(rule="ports", what=what, why=why, would_change=would_change, number=number, holders=holders))
+    return refused(rule="ports", what=what, why=why, would_change=would_change, number=number, holders=holders)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from interlock.core.agent.usage import dollars, from_json, whole
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.host import files, locks, spool
 from interlock.host.sandbox import identity
 from interlock.host.text import plain
@@ -175,13 +175,11 @@ def _checked(name: str) -> str:
 
 def _locked(name: str, held: locks.LockHeld) -> Refused:
     who = f"process {held.holder}" if held.holder else "another process"
-    return Refused(
-        Refusal(
-            rule="locked",
-            what=f"{name} is being worked on by {who}.",
-            why=f"The lock {held.path} is held.",
-            would_change=f"Wait until {who} has ended, then call again; a lock ends with its process.",
-            number=held.holder,
-            holders=(who,),
-        )
+    return refused(
+        rule="locked",
+        what=f"{name} is being worked on by {who}.",
+        why=f"The lock {held.path} is held.",
+        would_change=f"Wait until {who} has ended, then call again; a lock ends with its process.",
+        number=held.holder,
+        holders=(who,),
     )

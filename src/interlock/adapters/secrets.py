@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.core.contract.around import Secret
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.host import commands
 
 _MOST: Final = 64 * 1024
@@ -157,11 +157,9 @@ def _refused(secret: Secret, why: str, fix: str) -> Refused:
         (f"{kind} {name}" for kind in ("variable", "file", "command") if (name := getattr(secret, kind)) is not None),
         "source",
     )
-    return Refused(
-        Refusal(
-            rule="secret",
-            what=f"The secret {secret.name} cannot be handed out: its {source} {why}.",
-            why="A secret comes from its one approved source, or the task does not get it.",
-            would_change=fix if fix.endswith(".") else f"{fix}.",
-        )
+    return refused(
+        rule="secret",
+        what=f"The secret {secret.name} cannot be handed out: its {source} {why}.",
+        why="A secret comes from its one approved source, or the task does not get it.",
+        would_change=fix if fix.endswith(".") else f"{fix}.",
     )

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from interlock.core.contract.around import Ready
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.core.sandbox import Relay, Sandbox
 from interlock.host import environment, files, processes, sockets
 from interlock.host.services.answers import Target, accepts, status
@@ -242,40 +242,34 @@ def _path(text: str) -> str:
 
 
 def _taken(unit: Unit, port: int) -> Refused:
-    return Refused(
-        Refusal(
-            rule="service",
-            what=f"Port {port} of {unit.service.name} is in use by another process.",
-            why="The service was not started: it would fail, or the other process would be taken for it.",
-            would_change=f"End what listens on port {port} (ss -ltnp), then say interlock up again.",
-            number=port,
-        )
+    return refused(
+        rule="service",
+        what=f"Port {port} of {unit.service.name} is in use by another process.",
+        why="The service was not started: it would fail, or the other process would be taken for it.",
+        would_change=f"End what listens on port {port} (ss -ltnp), then say interlock up again.",
+        number=port,
     )
 
 
 def _ended(unit: Unit, state: Running) -> Refused:
-    return Refused(
-        Refusal(
-            rule="service",
-            what=f"The service {unit.service.name} ended before it was ready. {state.why}",
-            why=f"Its command is: {unit.service.run}. Its whole log is {state.log}.",
-            would_change="Mend what the last lines say, then say interlock up again; what is up already stays up.",
-            holders=(unit.service.name,),
-        )
+    return refused(
+        rule="service",
+        what=f"The service {unit.service.name} ended before it was ready. {state.why}",
+        why=f"Its command is: {unit.service.run}. Its whole log is {state.log}.",
+        would_change="Mend what the last lines say, then say interlock up again; what is up already stays up.",
+        holders=(unit.service.name,),
     )
 
 
 def _late(unit: Unit, run: _Run, within: float) -> Refused:
     tail = last_lines(run.log, _SHOWN)
     said = f" Its last lines:\n{tail}" if tail else " It wrote nothing."
-    return Refused(
-        Refusal(
-            rule="service",
-            what=f"The service {unit.service.name} was not ready within {within:g} s.{said}",
-            why=f"{_probe(unit)} Its whole log is {run.log}.",
-            would_change="It goes on: say interlock up again to wait once more, or raise ready.within in interlock.yaml.",
-            holders=(unit.service.name,),
-        )
+    return refused(
+        rule="service",
+        what=f"The service {unit.service.name} was not ready within {within:g} s.{said}",
+        why=f"{_probe(unit)} Its whole log is {run.log}.",
+        would_change="It goes on: say interlock up again to wait once more, or raise ready.within in interlock.yaml.",
+        holders=(unit.service.name,),
     )
 
 

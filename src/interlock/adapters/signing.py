@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.core.job.chain import canonical
 from interlock.core.job.trust import unlisted
-from interlock.core.problems import Misuse, Refusal, Refused, in_words
+from interlock.core.problems import Misuse, Refused, in_words, refused
 from interlock.host import files
 
 if TYPE_CHECKING:  # the library takes a moment, and most verbs sign nothing
@@ -94,7 +94,7 @@ class KeySigner:
         """Look whether what this key signs would count.  Raises Refused (secret, evidence-key) when it would not."""
         mine, listed = self.key_id, self.listed()
         if listed and mine not in listed:
-            raise Refused(unlisted(mine, f"Evidence would be signed with key {mine[:12]} of {self.runner}"))
+            raise Refused(unlisted(mine, f"What is written here is signed with key {mine[:12]} of {self.runner}"))
 
     def told(self) -> str:
         """One line on the key, without making one.  Raises Refused (secret, evidence-key) when it cannot be used."""
@@ -242,24 +242,20 @@ def _load(file: Path, pem: bytes) -> CryptoSigner:
 
 
 def _unusable(file: Path, why: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule="secret",
-            what=f"The key that evidence is signed with, {file}, cannot be used: {why}.",
-            why="Evidence counts only where it is signed with a key that nobody else has.",
-            would_change="Give it back to its user alone (chmod 600), or move it away: a new one is made, and what the old one "
-            "signed stays valid.",
-            holders=(str(file),),
-        )
+    return refused(
+        rule="secret",
+        what=f"The key that evidence is signed with, {file}, cannot be used: {why}.",
+        why="Evidence counts only where it is signed with a key that nobody else has.",
+        would_change="Give it back to its user alone (chmod 600), make room where it is to stand, or move it away: a new one is made, and what the old one "
+        "signed stays valid.",
+        holders=(str(file),),
     )
 
 
 def _refused(rule: str, what: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule=rule,
-            what=what,
-            why="Evidence counts only as it was signed, by a key that the history knows.",
-            would_change="The checks run again, which writes new evidence.",
-        )
+    return refused(
+        rule=rule,
+        what=what,
+        why="Evidence counts only as it was signed, by a key that the history knows.",
+        would_change="The checks run again, which writes new evidence.",
     )

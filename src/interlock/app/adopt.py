@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from interlock.app.backwards import bring_branch
 from interlock.app.base import fresh_view
 from interlock.app.branches import taken_over
 from interlock.app.isolate import place_of
+from interlock.app.revert_commit import bring_branch
 from interlock.core.job.lifecycle import Job
 from interlock.core.problems import Misuse
 from interlock.ports.bundle import Ports

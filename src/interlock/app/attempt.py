@@ -15,8 +15,8 @@ from interlock.app.down import stop_services
 from interlock.app.isolate import place_of
 from interlock.app.outcome import facts_of, record
 from interlock.app.redacting import redaction
+from interlock.app.revert_effects import trailers
 from interlock.app.starting import launch_of, started_by, starting
-from interlock.app.undoing import trailers
 from interlock.core.agent.outcome import AgentOutcome
 from interlock.core.agent.seen import Summary
 from interlock.core.agent.usage import from_json as usage_from

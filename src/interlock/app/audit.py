@@ -10,6 +10,7 @@ from interlock.app.audit_files import KeptFiles
 from interlock.app.audit_keys import plain_name
 from interlock.app.base import POLICY_FILE
 from interlock.app.clones import jobs_elsewhere
+from interlock.core.counting import count, some
 from interlock.core.job.audit import (
     AuditFinding,
     Checkpoint,
@@ -204,7 +205,7 @@ def unsigned_note(old: Collection[int]) -> list[str]:
     """A note on rows that an earlier version wrote; none where there are none."""
     if not old:
         return []
-    rows = "1 row of evidence was" if len(old) == 1 else f"{len(old)} rows of evidence were"
+    rows = count(len(old), "row of evidence was", "rows of evidence were")
     return [f"{rows} written before evidence was signed and prove nothing: {', '.join(map(str, sorted(old)[:20]))}."]
 
 
@@ -305,8 +306,7 @@ def _elsewhere(files: Sequence[str], landed: Sequence[LandingRow]) -> list[str]:
     """Notes on what only another clone of this store can look at."""
     notes = []
     if files:
-        more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-        notes.append(f"Another clone keeps these files, so they were not looked at: {', '.join(files[:_SHOWN])}{more}.")
+        notes.append(f"Another clone keeps these files, so they were not looked at: {some(files, _SHOWN)}.")
     if landed:
         slugs = ", ".join(row.slug for row in landed)
         notes.append(f"Another clone landed {slugs}, which is not fetched here: interlock run fetches.")
@@ -372,7 +372,7 @@ def _trailers(ports: Ports, walk: Walk) -> tuple[list[AuditFinding], list[str]]:
             foreign += 1
     if not foreign:
         return lost, []
-    said = "1 job on the default branch was" if foreign == 1 else f"{foreign} jobs on the default branch were"
+    said = count(foreign, "job on the default branch was", "jobs on the default branch were")
     return lost, [f"{said} landed by another history, which this one knows nothing of."]
 
 

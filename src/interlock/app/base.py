@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlock.core.counting import count
-from interlock.core.problems import BrokenRules, Problem, Refusal, Refused
+from interlock.core.problems import BrokenRules, Problem, Refused, refused
 
 if TYPE_CHECKING:  # verbs that must start at once import this
     from interlock.core.contract.policy import Cap, Policy, TaskClass
@@ -41,13 +41,11 @@ class View:
         found = self.policy.find_class(name)
         if found is None:
             known = ", ".join(known.name for known in self.policy.classes)
-            raise Refused(
-                Refusal(
-                    rule="class",
-                    what=f"The class {name} is not known.",
-                    why=f"{POLICY_FILE} on {self.base.ref} and the built-in list have: {known}.",
-                    would_change=f"Use one of these classes, or add {name} under classes in {POLICY_FILE}.",
-                )
+            raise refused(
+                rule="class",
+                what=f"The class {name} is not known.",
+                why=f"{POLICY_FILE} on {self.base.ref} and the built-in list have: {known}.",
+                would_change=f"Use one of these classes, or add {name} under classes in {POLICY_FILE}.",
             )
         return found
 
@@ -103,13 +101,11 @@ def read_card(ports: Ports, view: View, slug: str) -> CardFile:
     path = card_file(slug)
     data = ports.repo.read(view.base.oid, path)
     if data is None:
-        raise Refused(
-            Refusal(
-                rule="unknown-card",
-                what=f"There is no card {path} on {view.base.ref} at {view.base.oid[:12]}.",
-                why="Cards are read from the remote's default branch, so that a task cannot widen its own card.",
-                would_change=f"Commit {path} to {view.base.branch} and push it, then dispatch again.",
-            )
+        raise refused(
+            rule="unknown-card",
+            what=f"There is no card {path} on {view.base.ref} at {view.base.oid[:12]}.",
+            why="Cards are read from the remote's default branch, so that a task cannot widen its own card.",
+            would_change=f"Commit {path} to {view.base.branch} and push it, then dispatch again.",
         )
     return ports.files.card(data, path, slug, ports.repo.blob_oid(view.base.oid, path) or "")
 
@@ -123,24 +119,20 @@ def ready_card(ports: Ports, view: View, slug: str) -> CardFile:
 
 
 def already_landed(slug: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule="already-landed",
-            what=f"{slug} has landed.",
-            why="A card is done once; the default branch's own history holds its work.",
-            would_change="Write a new card with another slug for what is still to do.",
-        )
+    return refused(
+        rule="already-landed",
+        what=f"{slug} has landed.",
+        why="A card is done once; the default branch's own history holds its work.",
+        would_change="Write a new card with another slug for what is still to do.",
     )
 
 
 def not_ready(slug: str, problems: tuple[Problem, ...]) -> Refused:
-    return Refused(
-        Refusal(
-            rule="not-ready",
-            what=f"The card {slug} is not ready: {count(len(problems), 'problem')}.",
-            why="A vague card makes an agent guess; it is refused before anything is taken.",
-            would_change="Mend each problem on the default branch, then dispatch again.",
-            number=len(problems),
-            problems=problems,
-        )
+    return refused(
+        rule="not-ready",
+        what=f"The card {slug} is not ready: {count(len(problems), 'problem')}.",
+        why="A vague card makes an agent guess; it is refused before anything is taken.",
+        would_change="Mend each problem on the default branch, then dispatch again.",
+        number=len(problems),
+        problems=problems,
     )

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from interlock.app.base import View
-from interlock.app.leaving import leave, make_wait
-from interlock.app.naming import suspects, words_of
+from interlock.app.known_pairs import suspects, words_of
 from interlock.app.together import check_together
+from interlock.app.train_exit import leave, make_wait
 from interlock.core.job.evidence import Verdict
 from interlock.core.merge.minimal import is_smallest
 from interlock.core.merge.queue import Out, next_window

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from interlock.app.leaving import make_wait
+from interlock.app.train_exit import make_wait
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job
 from interlock.core.merge.train import Member
+from interlock.core.problems import InterlockError
 from interlock.ports.bundle import Ports
 
 REPLACED: Final = "branch-replaced"
@@ -61,7 +63,7 @@ def tell(ports: Ports, member: Member, why: str) -> None:
         make_wait(ports, member, "head-moved", what, ask, branch=job.branch)
         return
     tip = ports.repo.tips([job.branch]).get(job.branch, "")
-    data = replaced(job, member.stood, tip)
+    data = replaced(ports, job, member.stood, tip)
     make_wait(ports, member, REPLACED, data["what"], data["ask"], **data["detail"])
 
 
@@ -72,18 +74,31 @@ def refuse_replaced(ports: Ports, job: Job) -> bool:
     if not known or tip in (known, job.head):
         return False
     ports.store.record(
-        NewEvent(subject=job.id, step=f"replaced:{job.rev}", kind="job.waits", data=replaced(job, known, tip))
+        NewEvent(subject=job.id, step=f"replaced:{job.rev}", kind="job.waits", data=replaced(ports, job, known, tip))
     )
     return True
 
 
-def replaced(job: Job, known: str, tip: str) -> dict[str, Any]:
-    """What a job waits with whose branch was replaced: both commits are named, and neither is chosen."""
+def replaced(ports: Ports, job: Job, known: str, tip: str) -> dict[str, Any]:
+    """What a job waits with whose branch is another one by now: both commits are named, and neither is chosen.
+
+    Who pushed on top of what stood there is not told that they replaced it, and is asked first to have the whole judged.
+    """
+    grown = False
+    with suppress(InterlockError):  # what stood there may be gone from the mirror
+        grown = ports.repo.is_ancestor(known, tip)
+    did = "pushed further commits onto" if grown else "replaced"
+    back = (
+        f"To land what was judged{' without them' if grown else ''}, put the branch back (git push --force-with-lease={job.branch}:{tip} "
+        f"origin {known}:refs/heads/{job.branch}), then decide --again."
+    )
+    anew = (
+        f"To land what stands there now, abandon the job, clean it, and dispatch {job.slug} with --adopt {job.branch}."
+    )
     return {
         "rule": REPLACED,
-        "what": f"Somebody replaced {job.branch} on the remote: it stands on {tip[:12]}, which nobody judged; it stood on {known[:12]} "
+        "what": f"Somebody {did} {job.branch} on the remote: it stands on {tip[:12]}, which nobody judged; it stood on {known[:12]} "
         f"when {(job.head or '')[:12]} was judged. Neither lands.",
-        "ask": f"To land what was judged, put the branch back (git push --force-with-lease={job.branch}:{tip} origin {known}:refs/heads/{job.branch}), "
-        f"then decide --again. To land what stands there now, abandon the job, clean it, and dispatch {job.slug} with --adopt {job.branch}. Or retry.",
+        "ask": f"{anew} {back} Or retry." if grown else f"{back} {anew} Or retry.",
         "detail": {"branch": job.branch, "stood": known, "stands": tip},
     }

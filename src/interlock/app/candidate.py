@@ -9,11 +9,11 @@ from typing import Any
 
 from interlock.app.base import View
 from interlock.app.cardjson import from_json
+from interlock.app.known_pairs import hints
 from interlock.app.members import members
-from interlock.app.naming import hints
+from interlock.app.revert_effects import trailers
 from interlock.app.stopping import OfNoUse, Usefulness
 from interlock.app.together import check_together, train_level
-from interlock.app.undoing import trailers
 from interlock.core.contract.levels import same_user
 from interlock.core.gate.accepted import excuse
 from interlock.core.job.events import NewEvent

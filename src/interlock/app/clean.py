@@ -14,7 +14,7 @@ from interlock.app.return_tree import bring_back
 from interlock.app.trail import Trail, holder, kept, stands, trail_of
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import FINAL, Job, State
-from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
+from interlock.core.problems import InterlockError, Misuse, refused
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import SnapshotTaken
 
@@ -151,14 +151,12 @@ def _closed(ports: Ports, slug: str) -> Job:
     if job is None:
         raise Misuse(f"There is no job of {slug}.", hint="interlock status --all lists the jobs.")
     if job.state not in FINAL:
-        raise Refused(
-            Refusal(
-                rule="in-flight",
-                what=f"The job {job.id} of {job.slug} is {job.state}, so its tree is in use.",
-                why="A tree is taken away only after its change landed or was abandoned.",
-                would_change=f"Land it, or interlock decide {job.slug} --abandon --reason TEXT.",
-                holders=(job.id,),
-            )
+        raise refused(
+            rule="in-flight",
+            what=f"The job {job.id} of {job.slug} is {job.state}, so its tree is in use.",
+            why="A tree is taken away only after its change landed or was abandoned.",
+            would_change=f"Land it, or interlock decide {job.slug} --abandon --reason TEXT.",
+            holders=(job.id,),
         )
     return job
 
@@ -168,14 +166,12 @@ def _refuse_occupied(ports: Ports, job: Job) -> None:
     living = ports.workspaces.occupants(place)
     if not living:
         return
-    raise Refused(
-        Refusal(
-            rule="alive",
-            what=f"A process lives in {place.path}.",
-            why="Taking the tree away would pull it from under that process.",
-            would_change="End the process, or leave its shell, then clean again.",
-            holders=living,
-        )
+    raise refused(
+        rule="alive",
+        what=f"A process lives in {place.path}.",
+        why="Taking the tree away would pull it from under that process.",
+        would_change="End the process, or leave its shell, then clean again.",
+        holders=living,
     )
 
 
@@ -183,14 +179,12 @@ def _refuse_unsaved(job: Job, snapshot: SnapshotTaken, *, approve: bool) -> None
     unsaved = (*snapshot.modified, *snapshot.untracked, *snapshot.left_out, *snapshot.detached)
     if approve or not unsaved:
         return
-    raise Refused(
-        Refusal(
-            rule="unsaved",
-            what=f"The tree of {job.slug} holds work that is not committed: {', '.join(unsaved[:10])}.",
-            why=f"Discarding work is a person's decision, on the record. A snapshot was taken at {snapshot.ref}.",
-            would_change=f"Approve it by name: interlock clean {job.slug} --approve. It can be undone with restore.",
-            number=len(unsaved),
-        )
+    raise refused(
+        rule="unsaved",
+        what=f"The tree of {job.slug} holds work that is not committed: {', '.join(unsaved[:10])}.",
+        why=f"Discarding work is a person's decision, on the record. A snapshot was taken at {snapshot.ref}.",
+        would_change=f"Approve it by name: interlock clean {job.slug} --approve. It can be undone with restore.",
+        number=len(unsaved),
     )
 
 

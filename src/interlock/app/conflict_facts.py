@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from interlock.core.counting import some
+from interlock.core.counting import count, some
 from interlock.core.gate.changes import Change
 from interlock.core.merge.conflicts import Pair, Skipped
 from interlock.core.merge.facts import FileFacts
@@ -132,9 +132,13 @@ def text_only(looked: Looked, covered: Collection[Named]) -> list[Skipped]:
         kind for kind, _ in Counter(_kind_of(path) for name in names for path in looked.unread[name]).most_common()
     ]
     shown = some(kinds, _UNREAD)
-    count = "1 pair was" if len(bare) == 1 else f"{len(bare)} pairs were"
     return [
-        Skipped(tier="facts", why=f"Nothing reads {shown}: {count} looked at as text only.", pairs=bare, limit=True)
+        Skipped(
+            tier="facts",
+            why=f"Nothing reads {shown}: {count(len(bare), 'pair was', 'pairs were')} looked at as text only.",
+            pairs=bare,
+            limit=True,
+        )
     ]
 
 
@@ -248,4 +252,4 @@ def _faults(sides: Iterable[SideFacts]) -> list[Skipped]:
     if not told:
         return []
     more = f" And {len(told) - _UNREAD} more." if len(told) > _UNREAD else ""
-    return [Skipped(tier="facts", why=f"Not read: {'; '.join(told[:_UNREAD])}.{more}")]
+    return [Skipped(tier="facts", why=f"Not read: {'; '.join(each.rstrip('.') for each in told[:_UNREAD])}.{more}")]

@@ -16,7 +16,7 @@ from interlock.core.contract.database_names import digest, same_database
 from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, Refused, refused
 from interlock.core.sandbox import RUN, SOCKETS, Bind, Relay
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import Baseline, Branch, Databases, Place, Room
@@ -213,14 +213,12 @@ def prove_isolated(ports: Ports, database: Database, branch: Branch, place: Plac
     if done.code == 0 and same_database(done.tail, branch):
         return
     said = f"ended with {done.code}: {done.tail}" if done.code != 0 else f"printed {done.tail.strip()!r}"
-    raise Refused(
-        Refusal(
-            rule="database",
-            what=f"The application in the task does not use the task's database: the probe {said}.",
-            why=f"It must be {branch.name}; an application that reads its own .env would share one with others.",
-            would_change="Let the application take DATABASE_URL from its environment first, then dispatch again.",
-            holders=(branch.name,),
-        )
+    raise refused(
+        rule="database",
+        what=f"The application in the task does not use the task's database: the probe {said}.",
+        why=f"It must be {branch.name}; an application that reads its own .env would share one with others.",
+        would_change="Let the application take DATABASE_URL from its environment first, then dispatch again.",
+        holders=(branch.name,),
     )
 
 
@@ -236,11 +234,9 @@ def _kind(ports: Ports, database: Database) -> Databases:
 
 def _failed(database: Database, command: str, tail: str) -> Refused:
     last = os.linesep.join(tail.strip().splitlines()[-8:])
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"The database {database.name} could not be prepared: {command} failed.\n{last}",
-            why="Tasks branch from a template that was migrated and seeded as a whole.",
-            would_change="Mend the migration or the seed on the default branch, then dispatch again.",
-        )
+    return refused(
+        rule="database",
+        what=f"The database {database.name} could not be prepared: {command} failed.\n{last}",
+        why="Tasks branch from a template that was migrated and seeded as a whole.",
+        would_change="Mend the migration or the seed on the default branch, then dispatch again.",
     )

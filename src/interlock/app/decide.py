@@ -16,10 +16,10 @@ from interlock.app.base import fresh_view, last_view
 from interlock.app.dispatch import abandon as close_job
 from interlock.app.intents import MET
 from interlock.app.isolate import environment_of, isolation, place_of, write_environment
-from interlock.app.leaving import without_departed
 from interlock.app.raise_to import detail_of
 from interlock.app.rebase import onto_default_branch
 from interlock.app.sign_off import let_go
+from interlock.app.train_exit import without_departed
 from interlock.app.verify import take_over_card
 from interlock.core.agent.gateway import reached_from
 from interlock.core.contract.card import Card
@@ -28,7 +28,7 @@ from interlock.core.counting import count
 from interlock.core.gate.accepted import BY_NAME, named
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused, Stale
+from interlock.core.problems import Misuse, Refusal, Refused, Stale, refused
 from interlock.ports.bundle import Ports
 
 NEEDS_A_TREE: Final = frozenset({"workspace-missing", "no-agent"})
@@ -102,14 +102,12 @@ def _refuse_tried(ports: Ports, job: Job, text: str) -> None:
     said = letters(text)
     if said and said not in {letters(known) for known in (*job.hypotheses, *answers)}:
         return
-    raise Refused(
-        Refusal(
-            rule="hypothesis",
-            what=f"A retry of {job.slug} needs a hypothesis that was not tried yet.",
-            why="The same attempt once more spends money and learns nothing.",
-            would_change=f"Say what will be different: interlock retry {job.slug} --hypothesis TEXT.",
-            holders=job.hypotheses,
-        )
+    raise refused(
+        rule="hypothesis",
+        what=f"A retry of {job.slug} needs a hypothesis that was not tried yet.",
+        why="The same attempt once more spends money and learns nothing.",
+        would_change=f"Say what will be different: interlock retry {job.slug} --hypothesis TEXT.",
+        holders=job.hypotheses,
     )
 
 
@@ -160,14 +158,12 @@ def _refuse_more_attempts(ports: Ports, job: Job, card: Card) -> None:
     again = [e for e in ports.store.events(job.id) if e.kind == "job.retry" and "waive" not in e.data]
     if not job.attempt or len(again) + 1 < allowed:
         return
-    raise Refused(
-        Refusal(
-            rule="attempts",
-            what=f"{job.slug} has used its {count(allowed, 'attempt')}.",
-            why="Attempts are bounded by the card's budget.",
-            would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
-            number=allowed,
-        )
+    raise refused(
+        rule="attempts",
+        what=f"{job.slug} has used its {count(allowed, 'attempt')}.",
+        why="Attempts are bounded by the card's budget.",
+        would_change="Raise budget.attempts of the card on the default branch and say it again, or abandon the job.",
+        number=allowed,
     )
 
 
@@ -181,13 +177,11 @@ def accept(ports: Ports, slug: str, actor: str) -> Job:
     job = _waiting(ports, slug)
     rule = job.waiting.rule if job.waiting else ""
     if rule not in WAIVABLE:
-        raise Refused(
-            Refusal(
-                rule=rule or "approval",
-                what=f"What {job.slug} waits for ({rule}) cannot be accepted.",
-                why=f"Only these can: {', '.join(sorted(WAIVABLE))}. The others need another card or other work.",
-                would_change=job.waiting.ask if job.waiting else "",
-            )
+        raise refused(
+            rule=rule or "approval",
+            what=f"What {job.slug} waits for ({rule}) cannot be accepted.",
+            why=f"Only these can: {', '.join(sorted(WAIVABLE))}. The others need another card or other work.",
+            would_change=job.waiting.ask if job.waiting else "",
         )
     if rule == "test-plan":
         return _accept_test_plan(ports, job, actor)
@@ -263,17 +257,20 @@ def stop(ports: Ports, slug: str, actor: str, reason: str, *, expect: int | None
     """End the job's agent and make the job wait for a decision.  Raises Stale when it stands at another revision than expected."""
     job = find_open(ports, slug)
     if job.state is State.RUNNING:
-        ports.store.record(
-            NewEvent(
-                subject=job.id,
-                attempt=job.attempt,
-                step="cancel",
-                kind="job.note",
-                actor=actor,
-                data={"text": f"Stop asked for: {reason}"},
-            ),
-            expect=expect,
+        said = NewEvent(
+            subject=job.id,
+            attempt=job.attempt,
+            step="cancel",
+            kind="job.note",
+            actor=actor,
+            data={"text": f"Stop asked for: {reason}"},
         )
+        try:
+            ports.store.record(said, expect=expect)
+        except Refused as barred:
+            if barred.code == "evidence-key":  # what may not be written down is stopped all the same
+                ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
+            raise
         ports.runs.cancel(ports.records.attempt(job.id, job.attempt))
     else:
         data = {
@@ -290,14 +287,12 @@ def refuse_alive(ports: Ports, job: Job) -> None:
     """A job is neither closed nor started again under a live agent."""
     if not job.attempt or not ports.runs.alive(ports.records.attempt(job.id, job.attempt)):
         return
-    raise Refused(
-        Refusal(
-            rule="alive",
-            what=f"The agent of {job.slug} is running.",
-            why="Two agents would work in one tree, or a closed job would go on.",
-            would_change=f"interlock stop {job.slug}, interlock run, then say it again.",
-            holders=(job.id,),
-        )
+    raise refused(
+        rule="alive",
+        what=f"The agent of {job.slug} is running.",
+        why="Two agents would work in one tree, or a closed job would go on.",
+        would_change=f"interlock stop {job.slug}, interlock run, then say it again.",
+        holders=(job.id,),
     )
 
 

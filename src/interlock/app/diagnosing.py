@@ -1,45 +1,37 @@
-"""The tier of diagnostics: the project's own checkers on two changes together and on each alone, behind the walls of checks.
+"""The tier of diagnostics: what the project's own checkers find in changes together and in none alone; running one is its neighbour's.
 
 Reading what a checker said is an adapter's work, comparing it core's.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from interlock.app.base import POLICY_FILE
+from interlock.app.checker_runs import Apart, Failed, Runs
 from interlock.app.conflicts import Diagnosed
-from interlock.app.isolate import INHERIT
-from interlock.app.rooms import Wanted, checking
 from interlock.app.scope import read_policy
-from interlock.core.contract.card import Needs
 from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Diagnostics, Policy
+from interlock.core.counting import count, some
+from interlock.core.merge.checker_settings import is_shared, judges_by
 from interlock.core.merge.conflicts import Pair, Skipped, Spot
-from interlock.core.merge.differential import Diagnostic, only_together
+from interlock.core.merge.differential import Diagnostic, groups, only_together
 from interlock.core.problems import BadInput, InterlockError, Problem
-from interlock.core.sandbox import AT
 from interlock.ports.bundle import Ports
 from interlock.ports.contract import ContractFiles
 from interlock.ports.meeting import Melting
-from interlock.ports.repository import Reader, TextConflict
+from interlock.ports.repository import Reader
 
 if TYPE_CHECKING:
     from interlock.app.conflicts import Diagnose, Looked, Named
     from interlock.app.scope import Against
 
-NAME: Final = "diagnostics"
 PAIRS: Final = 30
-"""So many pairs are looked at unless all are asked for: each is up to three runs of each checker."""
-_NOT_THERE: Final = 126
-"""From this exit code on a shell says that it could not start the command, or that a signal ended it."""
-
-
-class Failed(Exception):
-    """A checker gave nothing that could be compared; the text says why."""
+"""So many pairs are looked at one by one unless all are asked for: each is up to three runs of each checker."""
 
 
 def diagnoser(reader: Reader, files: ContractFiles, base: Against, ports: Ports | None) -> tuple[Diagnose | None, str]:
@@ -56,7 +48,7 @@ def diagnoser(reader: Reader, files: ContractFiles, base: Against, ports: Ports 
     if ports is None:
         names = ", ".join(each.name for each in policy.diagnostics)
         return None, f"{names}: checkers run behind the walls of a set-up repository; run interlock doctor here once."
-    return Checkers(ports=ports, policy=policy, base=base.oid).look, ""
+    return Checkers(runs=Runs(ports=ports, policy=policy, base=base.oid), policy=policy).look, ""
 
 
 def _problem(problem: Problem) -> str:
@@ -67,106 +59,142 @@ def _problem(problem: Problem) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Checkers:
-    """Where checkers run; each tree is looked at once by each of them."""
+    """The checkers of the policy, and how they are run."""
 
-    ports: Ports
+    runs: Runs
     policy: Policy
-    base: str
-    known: dict[tuple[str, str], tuple[Diagnostic, ...] | Failed] = field(default_factory=dict)
 
     def look(self, pot: Melting, looked: Looked) -> Diagnosed:
-        """What only both sides of a flagged pair together show; a checker that cannot tell is skipped, never clear."""
+        """What only changes together show; a checker that cannot tell is skipped, never clear.
+
+        Pairs that are flagged are looked at one by one.  The others are first looked at as groups: what a whole group does not show is
+        clear for all its pairs, and what it does show is looked for in the pairs that have to do with it.
+        """
         del pot  # checkers need a tree of files, which the mirror's own merge gives
-        found: list[Pair] = []
-        skipped: list[Skipped] = []
-        pairs = looked.flagged if looked.whole else looked.flagged[:PAIRS]
-        if len(pairs) < len(looked.flagged):
-            why = f"Only {len(pairs)} of {len(looked.flagged)} pairs that share something were looked at; --all looks at all."
-            skipped.append(Skipped(tier="diagnostics", why=why, pairs=looked.flagged[len(pairs) :]))
-        skipped += self._apart(looked)
-        covered: set[Named] = set()
+        flagged = looked.flagged if looked.whole else looked.flagged[:PAIRS]
+        seen = _Seen()
+        if len(flagged) < len(looked.flagged):
+            why = f"Only {len(flagged)} of {len(looked.flagged)} pairs that share something were looked at; --all looks at all."
+            seen.skipped.append(Skipped(tier="diagnostics", why=why, pairs=looked.flagged[len(flagged) :]))
+        known = set(looked.flagged)
+        others = [pair for pair in looked.free if pair not in known]
         for checker in self.policy.diagnostics:
-            for pair in pairs:
-                if not _concerns(checker, looked, pair):
-                    continue
-                try:
-                    found += self._pair(checker, looked, pair)
-                    if _covers(checker, looked, pair):
-                        covered.add(pair)
-                except (Failed, InterlockError, OSError) as fault:
-                    why = f"{checker.name}: {str(fault).rstrip('.')}."
-                    skipped.append(Skipped(tier="diagnostics", why=why, pairs=(pair,)))
-        return Diagnosed(pairs=found, skipped=_gathered(skipped), covered=frozenset(covered))
+            mine = [pair for pair in flagged if _concerns(checker, looked, pair)]
+            for pair in mine:
+                self._pair(checker, looked, pair, seen)
+            rest = [pair for pair in others if _concerns(checker, looked, pair)]
+            if not looked.whole:
+                self._grouped(checker, looked, rest, PAIRS - len(mine), seen)
+            self._settings(checker, looked, [*mine, *rest], seen)
+        if seen.apart:
+            many = count(len(seen.apart), "pair that shares", "pairs that share")
+            why = f"Checkers were not run on {many} no file; --all runs them."
+            seen.skipped.append(Skipped(tier="diagnostics", why=why, limit=True))
+        return Diagnosed(pairs=seen.found, skipped=_gathered(seen.skipped), covered=frozenset(seen.covered))
 
-    def _apart(self, looked: Looked) -> list[Skipped]:
-        """The pairs that share nothing, on which no checker is run unless all are asked for."""
-        names = dict.fromkeys(name for pair in looked.free for name in pair)
-        concerned = {
-            name for name in names if any(_touches(each, _changed(looked, name)) for each in self.policy.diagnostics)
-        }
-        flagged = set(looked.flagged)
-        count = sum(1 for pair in looked.free if pair not in flagged and not concerned.isdisjoint(pair))
-        if not count:
-            return []
-        many = "1 pair that shares" if count == 1 else f"{count} pairs that share"
-        why = f"Checkers were not run on {many} no file; --all runs them."
-        return [Skipped(tier="diagnostics", why=why, limit=True)]
+    def _pair(self, checker: Diagnostics, looked: Looked, pair: Named, seen: _Seen) -> bool:
+        """Look at one pair; says whether something of it was told, be it that it could not be looked at."""
+        if uncommitted := [name for name in pair if _uncommitted(name)]:
+            seen.skip(checker, f"what is not committed ({uncommitted[0]}) is not given to checkers", pair)
+            return True
+        try:
+            new = self._new(checker, [looked.heads[name] for name in pair], seen)
+        except (Failed, InterlockError, OSError) as fault:
+            seen.skip(checker, str(fault), pair)
+            return True
+        seen.found += [_found(checker, looked, pair, each) for each in new]
+        if _covers(checker, looked, pair):
+            seen.covered.add(pair)
+        return bool(new)
 
-    def _pair(self, checker: Diagnostics, looked: Looked, pair: Named) -> list[Pair]:
-        if uncommitted := [name for name in pair if name.endswith(" (uncommitted)")]:
-            raise Failed(f"what is not committed ({uncommitted[0]}) is not given to checkers")
-        heads = [looked.heads[name] for name in pair]
-        sides = [self._findings(checker, [head]) for head in heads]
-        together = self._findings(checker, heads)
-        return [_found(checker, looked, pair, each) for each in only_together(together, *sides)]
-
-    def _findings(self, checker: Diagnostics, heads: Sequence[str]) -> tuple[Diagnostic, ...]:
-        merged = self.ports.repo.merge(self.base, heads, message="Looked at together\n")
-        if isinstance(merged, TextConflict):
-            raise Failed("the two do not merge")
-        key = (checker.name, merged.tree)
-        if key not in self.known:
+    def _grouped(self, checker: Diagnostics, looked: Looked, rest: Sequence[Named], most: int, seen: _Seen) -> None:
+        """Look at pairs that share nothing, as groups; ``most`` are the pairs that may be looked at one by one."""
+        seen.apart.update(pair for pair in rest if any(map(_uncommitted, pair)))
+        rest = [pair for pair in rest if not any(map(_uncommitted, pair))]
+        told = {frozenset((pair.a, pair.b)) for pair in seen.found}
+        merging = [pair for pair in looked.free if frozenset(pair) not in told]
+        for group, inside in islice(groups(rest, merging), PAIRS):
             try:
-                self.known[key] = self._run(checker, merged.commit, merged.tree)
-            except Failed as fault:
-                self.known[key] = fault
-        known = self.known[key]
-        if isinstance(known, Failed):
-            raise known
-        return known
+                new = self._new(checker, [looked.heads[name] for name in group], seen)
+            except Apart:
+                continue
+            except (Failed, InterlockError, OSError) as fault:
+                rest = [pair for pair in rest if pair not in inside]
+                seen.skip(checker, str(fault), *inside)
+                continue
+            known = {(pair.path, place.text) for pair in seen.found for place in pair.places}
+            new = tuple(each for each in new if (each.path, each.text) not in known)
+            near = _near(looked, inside, new)
+            now, later = near[: max(most, 0)], near[max(most, 0) :]
+            most -= len(now)
+            rest = [pair for pair in rest if pair not in inside or pair in later]
+            seen.covered.update(pair for pair in inside if pair not in near and _covers(checker, looked, pair))
+            said = [self._pair(checker, looked, pair, seen) for pair in now]
+            if new and not any(said) and not later:
+                why = f"it finds what no two of {some(group, 5)} show: {new[0].path}:{new[0].line}: {new[0].text}"
+                seen.skip(checker, why, *inside)
+        seen.apart.update(rest)
 
-    def _run(self, checker: Diagnostics, commit: str, tree: str) -> tuple[Diagnostic, ...]:
-        """Run a checker in a fresh tree of a commit, behind the walls that checks have.  Raises Failed."""
-        ports = self.ports
-        level = ports.workspaces.level_for(self.policy.isolation)
-        record = ports.records.job(NAME)
-        values = {INHERIT: " ".join(self.policy.environment)}
-        wanted = Wanted(name=NAME, needs=Needs(), policy=self.policy, values=values, record=record)
-        name = hashlib.sha256(f"{checker.name} {checker.run}".encode()).hexdigest()[:8]
-        log = record / f"{name}-{tree[:12]}.log"
-        with (
-            ports.records.lock(f"{NAME}-tree", wait=None),
-            ports.workspaces.fresh(commit, record / f"tree-{tree[:12]}", level) as room,
-            checking(ports, wanted, room, commit, level) as done,
-        ):
-            ports.narrate(f"{checker.name} on {tree[:12]}")
-            ended = ports.commands.run(
-                checker.run, done.room, done.env, log, seconds=checker.timeout, redact=done.redact
-            )
-        if ended.timed_out:
-            raise Failed(f"it did not end within {checker.timeout:g} s")
-        if ended.code is None or ended.code >= _NOT_THERE:
-            raise Failed(f"it could not be run (exit code {ended.code}): {_last(ended.tail)}")
-        text = log.read_text(encoding="utf-8", errors="replace")
-        found = ports.diagnosing.read(text, checker.reads, (str(room.path), AT))
-        if found is None or (ended.code != 0 and not found):
-            raise Failed(f"it ended with {ended.code} and said nothing that can be read: {_last(ended.tail)}")
-        return found
+    def _new(self, checker: Diagnostics, heads: Sequence[str], seen: _Seen) -> tuple[Diagnostic, ...]:
+        """What the heads together show and none alone.  Raises Failed where that cannot be told."""
+        together = self.runs.on(checker, heads)
+        if together.code == 0 and not together.found:
+            return ()
+        sides = [self.runs.on(checker, [head]) for head in heads]
+        for side in sides:
+            if side.mute:
+                raise side.unreadable()
+        if new := only_together(together.found, *(side.found for side in sides)):
+            return new
+        if together.code != 0 and not any(side.code for side in sides):
+            why = f"it ended with {together.code} on them together and with 0 on each alone, and names no place that says why"
+            raise Failed(f"{why}: {together.last}")
+        if together.mute:
+            raise together.unreadable()
+        if together.stopped:
+            raise Failed(f"it stopped before it had looked at all, at faults that are there already: {together.last}")
+        if together.code != 0:
+            why = f"{checker.name}: it fails on a change alone already; what such a fault hides is not seen."
+            seen.skipped.append(Skipped(tier="diagnostics", why=why, limit=True))
+        return ()
+
+    def _settings(self, checker: Diagnostics, looked: Looked, pairs: Sequence[Named], seen: _Seen) -> None:
+        """Say which changes are judged by settings of their own."""
+        for name in dict.fromkeys(name for pair in pairs for name in pair):
+            paths = _changed(looked, name)
+            theirs = [path for path in paths if judges_by(checker.run, path)]
+            shared = [] if _uncommitted(name) else [path for path in paths if is_shared(path)]
+            asked = [(commit, path) for path in shared for commit in (self.runs.base, looked.heads[name])]
+            texts = [blob.data if blob else None for blob in self.runs.ports.repo.read_many(asked)]
+            both = zip(shared, texts[::2], texts[1::2], strict=True)
+            theirs += [path for path, before, after in both if judges_by(checker.run, path, before, after)]
+            if theirs:
+                why = f"{checker.name}: {name} changes {some(theirs, 3)}, by which it judges; what it no longer sees is not told."
+                seen.skipped.append(Skipped(tier="diagnostics", why=why, limit=True))
 
 
-def _last(tail: str) -> str:
-    lines = tail.strip().splitlines()
-    return lines[-1].strip() if lines else "no output"
+@dataclass(slots=True)
+class _Seen:
+    """What came of a look so far; ``apart`` are pairs that a checker was not run on since they share nothing."""
+
+    found: list[Pair] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    covered: set[Named] = field(default_factory=set)
+    apart: set[Named] = field(default_factory=set)
+
+    def skip(self, checker: Diagnostics, why: str, *pairs: Named) -> None:
+        self.skipped.append(Skipped(tier="diagnostics", why=f"{checker.name}: {why.rstrip('.')}.", pairs=pairs))
+
+
+def _uncommitted(name: str) -> bool:
+    return name.endswith(" (uncommitted)")
+
+
+def _near(looked: Looked, pairs: Sequence[Named], new: Sequence[Diagnostic]) -> list[Named]:
+    """The pairs that have to do with findings: those that changed such a file; all of them where nobody did."""
+    paths = {each.path for each in new}
+    names = {name for pair in pairs for name in pair if not paths.isdisjoint(_changed(looked, name))}
+    return [pair for pair in pairs if new and (not names or not names.isdisjoint(pair))]
 
 
 def _concerns(checker: Diagnostics, looked: Looked, pair: Named) -> bool:

@@ -24,7 +24,7 @@ from interlock.core.gate.request import Request
 from interlock.core.job.events import NewEvent
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import FINAL, Job, State
-from interlock.core.problems import BadInput, InterlockError, Refusal, Refused
+from interlock.core.problems import BadInput, InterlockError, Refusal, Refused, refused
 from interlock.ports.bundle import Ports
 
 
@@ -116,8 +116,8 @@ def _dispatch_one(
             before = _dispatched_before(ports, slug, actor)
             job = before or _admit(ports, view, slug, actor, adopt, gone)
             isolated = isolate(ports, job.id, view)
-    except Refused as refused:
-        return Dispatched(slug=slug, refusal=refused.refusal, notes=notes)
+    except Refused as fault:
+        return Dispatched(slug=slug, refusal=fault.refusal, notes=notes)
     if before:
         notes = (*notes, f"{slug} was dispatched before as {before.id}, and nothing of it has started.")
     if adopt is None:
@@ -171,14 +171,12 @@ def _refuse_uncleaned(ports: Ports, closed: Job | None) -> None:
     """The slug's earlier job is closed, and its tree still stands."""
     if closed is None or closed.workspace is None or not ports.workspaces.exists(place_of(closed)):
         return
-    raise Refused(
-        Refusal(
-            rule="name-taken",
-            what=f"The tree of {closed.slug}'s earlier job {closed.id}, which is {closed.state}, still stands.",
-            why="A task gets a branch and a folder of its own.",
-            would_change=f"Take it away, with a snapshot: interlock clean {closed.slug}.",
-            holders=(closed.workspace,),
-        )
+    raise refused(
+        rule="name-taken",
+        what=f"The tree of {closed.slug}'s earlier job {closed.id}, which is {closed.state}, still stands.",
+        why="A task gets a branch and a folder of its own.",
+        would_change=f"Take it away, with a snapshot: interlock clean {closed.slug}.",
+        holders=(closed.workspace,),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from interlock.app.forge_files import to_require, workflow
+from interlock.app.init_checkers import checkers, proposed
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.branch_rules import WORKFLOW
 from interlock.core.gate.codeowners import PLACES, entries, is_owner, missing
@@ -125,7 +126,7 @@ def propose(
     """
     top = repo.at_hand
     found = detect(frozenset(path.name for path in top.iterdir()), finds)
-    wanted = {"interlock.yaml": _policy(found), "tasks/caps.txt": CAPS}
+    wanted = {"interlock.yaml": _policy(found, proposed(checkers(top), finds)), "tasks/caps.txt": CAPS}
     use = _forge(repo, top) if forge == "auto" else forge
     wrong = [owner for owner in owners if not is_owner(owner)]
     if wrong:
@@ -170,7 +171,7 @@ def _code_owners(
     return {}
 
 
-def _policy(found: Found) -> str:
+def _policy(found: Found, diagnostics: Iterable[str]) -> str:
     lines = [POLICY_HEAD, "train:"]
     if found.check:
         lines.append(
@@ -189,6 +190,7 @@ def _policy(found: Found) -> str:
             f"network: [{', '.join(found.hosts)}]   # hosts that the install, and cards that name them, may reach",
         ]
     lines += [
+        *diagnostics,
         "# agent: {use: command, command: 'my-agent --prompt-file \"$INTERLOCK_PROMPT_FILE\"'}",
         "# review_wip: 6         # ceiling over all classes together",
         "",

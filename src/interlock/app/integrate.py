@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.app import blame, needing
+from interlock.app import blame, dependants
 from interlock.app.base import View, fresh_view, last_view
 from interlock.app.candidate import cancel, green_run, try_set
 from interlock.app.landing import LANDING, has_landed, land_candidate
-from interlock.app.leaving import dissolve, leave, record, without_departed
 from interlock.app.members import (
     as_judged,
     depends_on,
@@ -19,6 +18,7 @@ from interlock.app.members import (
     queue_snapshot,
     tell_unknown_classes,
 )
+from interlock.app.train_exit import dissolve, leave, record, without_departed
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import Land, Out, RedBase, Set, Test
 from interlock.core.merge.speculation import decide
@@ -137,8 +137,8 @@ def _ready_to_test(ports: Ports, number: int) -> View | None:
         put_out(ports, train, doubts)
     elif lost := _stranded(ports, train):
         leave(ports, train, lost, "needs-another")
-    elif needy := needing.unmet(ports, view, train.members):
-        needing.put_out(ports, train, needy)
+    elif needy := dependants.unmet(ports, view, train.members):
+        dependants.put_out(ports, train, needy)
     elif view.base.oid != train.base:
         record(ports, train, "rebuild", "train.rebuild", {"base": view.base.oid, "counted": bool(train.ran)})
     else:

@@ -17,7 +17,7 @@ from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.levels import NOT_COVERED
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, Refused, refused
 from interlock.core.sandbox import HOME, RUN
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import Place
@@ -44,18 +44,16 @@ def isolate(ports: Ports, job_id: str, view: View | None) -> Job:
     view = view or fresh_view(ports)
     try:
         facts = isolation(ports, job, view)
-    except Refused as refused:
-        _give_up(ports, job, view, refused.refusal.what)
+    except Refused as fault:
+        _give_up(ports, job, view, fault.refusal.what)
         raise
     except InterlockError as fault:
         _give_up(ports, job, view, fault.message)
-        raise Refused(
-            Refusal(
-                rule="isolation-failed",
-                what=f"The tree of {job.slug} could not be made: {fault.message}",
-                why="A job never starts without a tree of its own, and never in another one.",
-                would_change=fault.hint or "Mend the cause, then dispatch again.",
-            )
+        raise refused(
+            rule="isolation-failed",
+            what=f"The tree of {job.slug} could not be made: {fault.message}",
+            why="A job never starts without a tree of its own, and never in another one.",
+            would_change=fault.hint or "Mend the cause, then dispatch again.",
         ) from fault
     ports.store.record(NewEvent(subject=job.id, step="isolate", kind="job.isolated", data=facts))
     return ports.store.job(job.id)
@@ -142,13 +140,11 @@ def _profiles(ports: Ports, job: Job, card: Card, view: View) -> dict[str, str]:
     for role in card.needs.browser:
         browser = view.policy.browser(role)
         if browser is None:
-            raise Refused(
-                Refusal(
-                    rule="browser",
-                    what=f"The role {role} of {job.slug} has no browser profile in the policy.",
-                    why="A task gets the credentials of its roles and no others.",
-                    would_change=f"Add {role} under browsers in interlock.yaml, or take it off the card.",
-                )
+            raise refused(
+                rule="browser",
+                what=f"The role {role} of {job.slug} has no browser profile in the policy.",
+                why="A task gets the credentials of its roles and no others.",
+                would_change=f"Add {role} under browsers in interlock.yaml, or take it off the card.",
             )
         profile = ports.browsers.profile(browser, folder / role)
         ports.records.granted(profile)

@@ -21,7 +21,7 @@ from interlock.core.contract.card import AgentChoice, Card, Level, Needs
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.events import LONE, Event, NewEvent
 from interlock.core.job.lifecycle import Job, State
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.agents import Assignment, Reading
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import Room
@@ -107,13 +107,11 @@ def desk(ports: Ports, view: View, name: str, goal: str, actor: str, phase: Phas
     )
     routed = route(card, policy, phase)
     if routed.choice.use is None:
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what="No agent is configured.",
-                why="interlock.yaml names none, and the command did not either.",
-                would_change="Write agent: {use: …} in interlock.yaml, or say --agent NAME.",
-            )
+        raise refused(
+            rule="no-agent",
+            what="No agent is configured.",
+            why="interlock.yaml names none, and the command did not either.",
+            would_change="Write agent: {use: …} in interlock.yaml, or say --agent NAME.",
         )
     ports.agents.capabilities(routed.choice)
     level = ports.workspaces.level_for(policy.isolation)
@@ -261,4 +259,4 @@ def _refuse_bad_end(made: Desk, number: int, read: Reading) -> None:
             f"Look at its record, then try again: {ports.records.attempt(made.name, number)}.",
         )
         what = f"The agent did not come to its end ({read.outcome.kind}). {read.outcome.message}".strip()
-    raise Refused(Refusal(rule=rule, what=what, why="Only a run that came to its end is judged.", would_change=change))
+    raise refused(rule=rule, what=what, why="Only a run that came to its end is judged.", would_change=change)

@@ -12,10 +12,10 @@ from interlock.app.base import View
 from interlock.app.database import level_of
 from interlock.app.fixing import judge_repair
 from interlock.app.isolate import ENV_FILE, place_of
-from interlock.app.proving import tester
+from interlock.app.revert_effects import own_losses
 from interlock.app.rooms import checking, surroundings, wanted_by
 from interlock.app.suite import Bench, Doubt, distinct, run_suite
-from interlock.app.undoing import own_losses
+from interlock.app.tester import tester
 from interlock.app.weighing import protected_differences, weigh
 from interlock.core.contract.card import Artifact, Card, Check
 from interlock.core.gate.accepted import excuse

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from interlock.core.contract.around import Secret
 from interlock.core.contract.policy import Policy
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 
 def permitted(policy: Policy, name: str, approved: Collection[str], *, what: str, slug: str, missing: str) -> Secret:
@@ -16,22 +16,18 @@ def permitted(policy: Policy, name: str, approved: Collection[str], *, what: str
     """
     secret = policy.secret(name)
     if secret is None:
-        raise Refused(
-            Refusal(
-                rule="secret",
-                what=f"{what} is not in the policy.",
-                why="A secret comes from the one source that the policy approves.",
-                would_change=missing,
-            )
+        raise refused(
+            rule="secret",
+            what=f"{what} is not in the policy.",
+            why="A secret comes from the one source that the policy approves.",
+            would_change=missing,
         )
     if secret.approval and secret.approval not in approved:
-        raise Refused(
-            Refusal(
-                rule="approval",
-                what=f"{what} waits for the approval {secret.approval}.",
-                why="The policy hands it out only when a person has approved that for the job.",
-                would_change=f"interlock decide {slug} --approve {secret.approval}.",
-                holders=(secret.approval,),
-            )
+        raise refused(
+            rule="approval",
+            what=f"{what} waits for the approval {secret.approval}.",
+            why="The policy hands it out only when a person has approved that for the job.",
+            would_change=f"interlock decide {slug} --approve {secret.approval}.",
+            holders=(secret.approval,),
         )
     return secret

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from interlock.app.base import View
-from interlock.app.leaving import dissolve
-from interlock.app.needing import put_out, unmet
-from interlock.app.undoing import flag_dependants
+from interlock.app.dependants import put_out, unmet
+from interlock.app.revert_effects import flag_dependants
+from interlock.app.train_exit import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.queue import next_window
 from interlock.core.merge.train import TrainState

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from interlock.app import branches
 from interlock.app.base import View, card_file, landed_slugs
-from interlock.app.leaving import leave
 from interlock.app.publish import prove
+from interlock.app.train_exit import leave
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.queue import Set

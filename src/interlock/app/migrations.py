@@ -15,7 +15,7 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.paths import decider, parse
 from interlock.core.contract.policy import Policy
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.bundle import Ports
 from interlock.ports.processes import Done
 
@@ -84,12 +84,10 @@ def _digest(database: Database, staging: Staging) -> str | None:
 def _failed(database: Database, ran: Done, log: Path) -> Refused:
     last = "\n".join(ran.tail.strip().splitlines()[-_SHOWN:])
     how = "did not end in time" if ran.timed_out else f"ended with {ran.code}"
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"The migrations of {database.name} failed: {database.migrate} {how}.\n{last}",
-            why=f"Services start on a database that fits the task's tree. The whole log is {log}.",
-            would_change="Mend the migration in the task's tree, then say interlock up again; it runs once more.",
-            holders=(database.name,),
-        )
+    return refused(
+        rule="database",
+        what=f"The migrations of {database.name} failed: {database.migrate} {how}.\n{last}",
+        why=f"Services start on a database that fits the task's tree. The whole log is {log}.",
+        would_change="Mend the migration in the task's tree, then say interlock up again; it runs once more.",
+        holders=(database.name,),
     )

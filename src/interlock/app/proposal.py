@@ -15,7 +15,7 @@ from interlock.app.cards import CardProblem, check_cards, graph_of
 from interlock.core.agent.proposing import Document, is_open, with_owner
 from interlock.core.contract.overlap import Overlap
 from interlock.core.counting import count
-from interlock.core.problems import BadInput, Misuse, Problem, Refusal, Refused, Where
+from interlock.core.problems import BadInput, Misuse, Problem, Refusal, Refused, Where, refused
 from interlock.ports.bundle import Ports
 from interlock.ports.contract import CardFile, ContractFiles
 
@@ -201,14 +201,12 @@ def _write(top: Path, documents: Sequence[Document]) -> tuple[str, ...]:
     """Write accepted cards into the working tree, over nothing, and none when one is there.  Raises Refused (name-taken)."""
     there = [each.file for each in documents if os.path.lexists(top / each.file)]
     if there:
-        raise Refused(
-            Refusal(
-                rule="name-taken",
-                what=f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already.",
-                why="A file of yours is never overwritten.",
-                would_change="Move it away, or take another slug.",
-                holders=tuple(there),
-            )
+        raise refused(
+            rule="name-taken",
+            what=f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already.",
+            why="A file of yours is never overwritten.",
+            would_change="Move it away, or take another slug.",
+            holders=tuple(there),
         )
     for each in documents:
         path = top / each.file

@@ -20,7 +20,7 @@ from interlock.core.merge.resolving import Resolution, faults, judge_proof, lost
 from interlock.ports.bundle import Ports
 
 TestRun = Callable[[str, str], str | None]
-"""The state of a test on a commit, with its file as the work has it (app.proving); None: it did not run."""
+"""The state of a test on a commit, with its file as the work has it (app.tester); None: it did not run."""
 
 
 def partner(ports: Ports, job: Job) -> Card:

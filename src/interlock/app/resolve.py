@@ -8,7 +8,7 @@ from typing import Final
 from interlock.app.decide import find_open, resolve_with
 from interlock.app.intents import MET
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import Misuse, refused
 from interlock.ports.bundle import Ports
 
 RESOLVABLE: Final = MET | {"resolution"}
@@ -41,14 +41,12 @@ def partner_of(ports: Ports, job: Job, named: str | None) -> Job:
     if len(landed) == 1:
         return landed[0]
     what, change = _no_partner(job, named, found, landed)
-    raise Refused(
-        Refusal(
-            rule="resolution",
-            what=what,
-            why="The younger of two changes is brought together with the older one, which has landed.",
-            would_change=change,
-            holders=tuple(slugs),
-        )
+    raise refused(
+        rule="resolution",
+        what=what,
+        why="The younger of two changes is brought together with the older one, which has landed.",
+        would_change=change,
+        holders=tuple(slugs),
     )
 
 

@@ -10,7 +10,7 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.counting import count
 from interlock.core.job.lifecycle import FINAL, Job, State
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.bundle import Ports
 
 _LOOKED_AT = 50
@@ -40,14 +40,12 @@ def refuse_waste(ports: Ports, job: Job, card: Card) -> Expected:
     """What the next try is expected to cost.  Raises Refused (not-worth) when that is more than it is worth."""
     found = expected(ports, job, card)
     if fault := found.fault():
-        raise Refused(
-            Refusal(
-                rule="not-worth",
-                what=fault,
-                why=f"A retry must be worth its expected cost; this one is judged by {_basis(found)}.",
-                would_change=f"Raise the job's budget (interlock decide {job.slug} --raise usd=N or tokens=N), retry with "
-                "--even-so, which is put on the record, or abandon the job.",
-            )
+        raise refused(
+            rule="not-worth",
+            what=fault,
+            why=f"A retry must be worth its expected cost; this one is judged by {_basis(found)}.",
+            would_change=f"Raise the job's budget (interlock decide {job.slug} --raise usd=N or tokens=N), retry with "
+            "--even-so, which is put on the record, or abandon the job.",
         )
     return found
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from interlock.app.backwards import bring_branch, inverse_of
 from interlock.app.base import View, fresh_view, landed_slugs
 from interlock.app.cardjson import from_json, to_json
 from interlock.app.dispatch import foreign_branches
 from interlock.app.isolate import isolate
 from interlock.app.new_card import NewCard, card_text
-from interlock.app.undoing import landed_on, taken_off
+from interlock.app.revert_commit import bring_branch, inverse_of
+from interlock.app.revert_effects import landed_on, taken_off
 from interlock.core.contract.card import Budget, Card, Check, Needs
 from interlock.core.contract.paths import PatternError, parse
 from interlock.core.gate.request import Request
 from interlock.core.job.ids import branch_of
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import Misuse, refused
 from interlock.ports.bundle import Ports
 from interlock.ports.repository import Inverse
 
@@ -100,16 +100,14 @@ def _landed(ports: Ports, change: str) -> Job:
     landed = [job for job in named if job.state is State.LANDED]
     if landed:
         return landed[-1]
-    raise Refused(
-        Refusal(
-            rule="not-landed",
-            what=f"{named[-1].slug} is {named[-1].state}, so there is nothing to take back.",
-            why="A revert undoes what stands on the default branch.",
-            would_change=f"interlock decide {named[-1].slug} --abandon gives up work that has not landed."
-            if named[-1].state in OPEN
-            else "Nothing: it is not on the default branch.",
-            holders=(named[-1].id,),
-        )
+    raise refused(
+        rule="not-landed",
+        what=f"{named[-1].slug} is {named[-1].state}, so there is nothing to take back.",
+        why="A revert undoes what stands on the default branch.",
+        would_change=f"interlock decide {named[-1].slug} --abandon gives up work that has not landed."
+        if named[-1].state in OPEN
+        else "Nothing: it is not on the default branch.",
+        holders=(named[-1].id,),
     )
 
 
@@ -131,14 +129,12 @@ def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
     card = _card(ports, view, of, inverse, why)
     branch = branch_of(card.slug)
     if branch in ports.repo.stand([branch]):
-        raise Refused(
-            Refusal(
-                rule="name-taken",
-                what=f"The branch {branch} is on the remote already.",
-                why="A revert never takes the place of somebody's work.",
-                would_change=f"Delete or rename {branch} if its work is kept elsewhere, then say it again.",
-                holders=(branch,),
-            )
+        raise refused(
+            rule="name-taken",
+            what=f"The branch {branch} is on the remote already.",
+            why="A revert never takes the place of somebody's work.",
+            would_change=f"Delete or rename {branch} if its work is kept elsewhere, then say it again.",
+            holders=(branch,),
         )
     request = Request(
         job=ports.new_id(),
@@ -160,13 +156,11 @@ def _admit(ports: Ports, view: View, of: Job, actor: str, why: str) -> Job:
 def _card(ports: Ports, view: View, of: Job, inverse: Inverse, why: str) -> Card:
     """The card of a revert is made of what landed: the very paths, the same class and owner, and the full suite as its check."""
     if not view.policy.train.checks:
-        raise Refused(
-            Refusal(
-                rule="no-full-check",
-                what="No full suite is configured, so nothing could show that the revert is right.",
-                why="A revert goes through the train like any change.",
-                would_change="Set train.checks in interlock.yaml on the default branch.",
-            )
+        raise refused(
+            rule="no-full-check",
+            what="No full suite is configured, so nothing could show that the revert is right.",
+            why="A revert goes through the train like any change.",
+            would_change="Set train.checks in interlock.yaml on the default branch.",
         )
     checks: tuple[Check, ...] = view.policy.train.checks
     return replace(
@@ -207,14 +201,12 @@ def exactly(path: str) -> str:
     try:
         return parse("".join(f"[{char}]" if char in "*?[" else char for char in path)).text
     except PatternError as fault:
-        raise Refused(
-            Refusal(
-                rule="path",
-                what=f"A path of the change cannot be named on a card. {fault.message}",
-                why="A revert owns exactly the paths of its change, and no folder around them.",
-                would_change="Take it back by hand: git revert, and a change of your own.",
-                holders=(path,),
-            )
+        raise refused(
+            rule="path",
+            what=f"A path of the change cannot be named on a card. {fault.message}",
+            why="A revert owns exactly the paths of its change, and no folder around them.",
+            would_change="Take it back by hand: git revert, and a change of your own.",
+            holders=(path,),
         ) from fault
 
 

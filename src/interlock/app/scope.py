@@ -10,7 +10,7 @@ from interlock.app.base import POLICY_FILE, card_file
 from interlock.core.gate.scope import Violation, judge_scope
 from interlock.core.job.ids import branch_of
 from interlock.core.merge.numbered import SameNumber, counted, same_numbers
-from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
+from interlock.core.problems import BadInput, InterlockError, Misuse, Refused, refused
 
 if TYPE_CHECKING:  # verbs that must start at once import this
     from interlock.core.contract.policy import Policy
@@ -152,13 +152,11 @@ def _judge(
 def _card(files: ContractFiles, base: Against, asked: Asked, blob: Blob | None) -> Any:
     path = card_file(asked.slug)
     if blob is None:
-        raise Refused(
-            Refusal(
-                rule="unknown-card",
-                what=f"There is no card {path} on {base.ref} at {base.oid[:12]}.",
-                why="A branch without a card has no scope, so nothing in it is inside.",
-                would_change=f"Commit {path} to that base, or name the base that has it with --base.",
-            )
+        raise refused(
+            rule="unknown-card",
+            what=f"There is no card {path} on {base.ref} at {base.oid[:12]}.",
+            why="A branch without a card has no scope, so nothing in it is inside.",
+            would_change=f"Commit {path} to that base, or name the base that has it with --base.",
         )
     found = files.card(blob.data, path, asked.slug, blob.oid)
     if found.card is None:
@@ -208,12 +206,10 @@ def numbered_in(reader: Reader, files: ContractFiles, base: Against) -> tuple[st
 def _paths(changes: Mapping[str, tuple[Change, ...] | Refused], ref: str, oid: str) -> set[str]:
     told = changes[oid]
     if isinstance(told, Refused):
-        raise Refused(
-            Refusal(
-                rule=told.refusal.rule,
-                what=f"{ref}: {told.refusal.what}",
-                why=told.refusal.why,
-                would_change=told.refusal.would_change,
-            )
+        raise refused(
+            rule=told.refusal.rule,
+            what=f"{ref}: {told.refusal.what}",
+            why=told.refusal.why,
+            would_change=told.refusal.would_change,
         )
     return {change.path for change in told}

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from interlock.app.base import fresh_view, last_view
 from interlock.app.landing import LANDING, has_landed, unproven
-from interlock.app.leaving import dissolve, leave
+from interlock.app.train_exit import dissolve, leave
 from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import Misuse, Refusal, Refused, refused
 from interlock.ports.bundle import Ports
 
 
@@ -70,14 +70,12 @@ def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...], number
         return Misuse(f"Nothing waits for a sign-off. {states}", hint="interlock run tests what is ready.")
     missing = tuple(dict.fromkeys(owner for train in waiting for owner in train.unsigned))
     numbers = ", ".join(str(train.number) for train in waiting)
-    return Refused(
-        Refusal(
-            rule="sign-off",
-            what=f"{actor} is not asked to sign off train {numbers}.",
-            why="Each integration owner of its members approves the combined result, once.",
-            would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
-            holders=missing,
-        )
+    return refused(
+        rule="sign-off",
+        what=f"{actor} is not asked to sign off train {numbers}.",
+        why="Each integration owner of its members approves the combined result, once.",
+        would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
+        holders=missing,
     )
 
 
@@ -90,7 +88,10 @@ def withdraw(ports: Ports, actor: str, number: int | None = None) -> TrainState:
         signed = (train for train in ports.store.open_trains() if train.signed.get(actor) == train.diff != "")
         train = next((train for train in signed if number in (None, train.number)), None)
         if train is None:
-            raise Misuse(f"{actor} has signed no open train.", hint="interlock train show")
+            raise Misuse(
+                f"{actor} has signed no open train.",
+                hint="interlock train show tells which are open; interlock revert takes back what has landed.",
+            )
         if has_landed(ports, fresh_view(ports), train):
             raise Refused(_landed(train))
         step = f"withdraw:{actor}:{train.rev}"

@@ -16,7 +16,7 @@ from interlock.core.contract.agents import Models
 from interlock.core.contract.around import Secret
 from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.bundle import Ports
 
 
@@ -40,8 +40,8 @@ def check(ports: Ports, job: Job, number: int, card: Card, choice: AgentChoice, 
     for vendor in vendors:
         try:
             _secret(job, view, vendor)
-        except Refused as refused:
-            if not _may_do_without(ports, choice, vendors, vendor, refused):
+        except Refused as fault:
+            if not _may_do_without(ports, choice, vendors, vendor, fault):
                 raise
 
 
@@ -90,14 +90,14 @@ def _vendors(ports: Ports, choice: AgentChoice, view: View) -> list[Models]:
 
 
 def _may_do_without(
-    ports: Ports, choice: AgentChoice, vendors: Sequence[Models], vendor: Models, refused: Refused
+    ports: Ports, choice: AgentChoice, vendors: Sequence[Models], vendor: Models, fault: Refused
 ) -> bool:
     """Whether a key that is missing keeps the agent from nothing else: one that speaks several dialects, such as a
     command, may call no model at all.  One that speaks a single dialect goes to the first vendor of it; an approval is
     always asked for.
     """
     needed = len(ports.agents.dialects(choice.use)) == 1 and vendor == vendors[0]
-    return refused.refusal.rule == "secret" and not needed
+    return fault.refusal.rule == "secret" and not needed
 
 
 def _refuse_turns(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> None:
@@ -106,15 +106,13 @@ def _refuse_turns(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> No
         return
     keep = [name for name in ports.agents.names() if _keeps_turns(ports, name)]
     known = f"Use {' or '.join(keep)}, which keeps one, or take" if keep else "Take"
-    raise Refused(
-        Refusal(
-            rule="budget",
-            what=f"{job.slug} has a budget of {card.budget.turns} turns that nothing can keep: {choice.use} knows no such limit.",
-            why="A limit that is not enforced while the agent runs is none.",
-            would_change=f"{known} budget.turns off and limit tokens, usd or wall.",
-            number=card.budget.turns,
-            holders=tuple(keep),
-        )
+    raise refused(
+        rule="budget",
+        what=f"{job.slug} has a budget of {card.budget.turns} turns that nothing can keep: {choice.use} knows no such limit.",
+        why="A limit that is not enforced while the agent runs is none.",
+        would_change=f"{known} budget.turns off and limit tokens, usd or wall.",
+        number=card.budget.turns,
+        holders=tuple(keep),
     )
 
 
@@ -133,17 +131,15 @@ def _refuse_unkept(ports: Ports, job: Job, card: Card, choice: AgentChoice) -> N
         return
     kind = "tokens" if tokens else "dollars"
     spoken = ports.agents.dialects(choice.use)
-    raise Refused(
-        Refusal(
-            rule="budget",
-            what=f"{job.slug} has a budget in {kind} that nothing can keep: {choice.use} is not behind a gateway.",
-            why="A limit that is not enforced while the agent runs is none.",
-            would_change=(
-                f"Name its vendor under models in interlock.yaml ({', '.join(spoken)}), or take the budget off and limit wall."
-                if spoken
-                else "Use an agent that speaks to a gateway, or take the budget off and limit wall."
-            ),
-        )
+    raise refused(
+        rule="budget",
+        what=f"{job.slug} has a budget in {kind} that nothing can keep: {choice.use} is not behind a gateway.",
+        why="A limit that is not enforced while the agent runs is none.",
+        would_change=(
+            f"Name its vendor under models in interlock.yaml ({', '.join(spoken)}), or take the budget off and limit wall."
+            if spoken
+            else "Use an agent that speaks to a gateway, or take the budget off and limit wall."
+        ),
     )
 
 
@@ -156,10 +152,10 @@ def _upstream(ports: Ports, job: Job, view: View, vendor: Models, dispensable: C
     try:
         secret = _secret(job, view, vendor)
         key = ports.secrets.read(secret) if secret is not None else ""
-    except Refused as refused:
-        if not dispensable(refused):
+    except Refused as fault:
+        if not dispensable(fault):
             raise
-        closed = f"{refused.refusal.what} {refused.refusal.would_change}".strip()
+        closed = f"{fault.refusal.what} {fault.refusal.would_change}".strip()
     return Upstream(
         name=vendor.name, dialects=vendor.dialects, url=vendor.url, key=key, address=vendor.address, closed=closed
     )
@@ -182,12 +178,10 @@ def _listen(job: Job) -> str:
     used = set(job.ports.values())
     free = [port for port in range(min(used, default=0) + 9, min(used, default=0), -1) if port not in used]
     if not used or not free:
-        raise Refused(
-            Refusal(
-                rule="ports",
-                what=f"{job.slug} has no port for its model gateway.",
-                why="At level worktree it listens on a port of the job's own block.",
-                would_change="Leave one port of a block free under ports in interlock.yaml, or use level sealed.",
-            )
+        raise refused(
+            rule="ports",
+            what=f"{job.slug} has no port for its model gateway.",
+            why="At level worktree it listens on a port of the job's own block.",
+            would_change="Leave one port of a block free under ports in interlock.yaml, or use level sealed.",
         )
     return f"tcp:127.0.0.1:{free[0]}"

@@ -13,7 +13,7 @@ from interlock.app.card_source import Source, from_default_branch
 from interlock.app.proposal import Judged, judge, keep
 from interlock.core.agent.proposing import ask, ask_again, documents
 from interlock.core.job.events import LONE
-from interlock.core.problems import BadInput, Refusal, Refused
+from interlock.core.problems import BadInput, refused
 from interlock.ports.bundle import Ports
 
 REPAIRS: Final = 2
@@ -80,12 +80,10 @@ def _rounds(
 def _plan(ports: Ports, view: View, plan: str) -> str:
     data = ports.repo.read(view.base.oid, plan)
     if data is None:
-        raise Refused(
-            Refusal(
-                rule="plan",
-                what=f"There is no {plan} on {view.base.ref}.",
-                why="A plan is accepted once it is on the default branch, and agents work from there.",
-                would_change=f"Commit it to {view.base.branch} and push it, or mend its path.",
-            )
+        raise refused(
+            rule="plan",
+            what=f"There is no {plan} on {view.base.ref}.",
+            why="A plan is accepted once it is on the default branch, and agents work from there.",
+            would_change=f"Commit it to {view.base.branch} and push it, or mend its path.",
         )
     return data.decode("utf-8", "replace")

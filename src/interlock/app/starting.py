@@ -20,7 +20,7 @@ from interlock.core.contract.agents import WRITING, Login
 from interlock.core.contract.card import AgentChoice, Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.agents import Assignment
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import Room
@@ -45,6 +45,8 @@ def starting(ports: Ports, job: Job, number: int) -> dict[str, Any]:
     """
     ports.signer.check()  # nobody could prove here what the agent makes
     view = last_view(ports)
+    if view.policy.evidence.keys:
+        ports.store.check_signed([job.id], view.policy.evidence.keys)  # nor land it, whatever it makes
     card = effective_card(ports, job)
     hypothesis = job.hypotheses[-1] if job.hypotheses else None
     data: dict[str, Any] = {"hypothesis": hypothesis, "sign": view.policy.sign_commits}
@@ -140,13 +142,11 @@ def _routed(ports: Ports, job: Job, view: View, phase: str) -> tuple[Routed, Cap
     tries = phases.tries(ports.store.events(job.id), phase)
     routed = route(from_json(job.card), view.policy, phase, attempt=tries)
     if routed.choice.use is None:
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what=f"No agent is configured for {job.slug}.",
-                why="Nothing is started by itself.",
-                would_change="Name one in the card, its class or interlock.yaml: agent: {use: command, command: …}.",
-            )
+        raise refused(
+            rule="no-agent",
+            what=f"No agent is configured for {job.slug}.",
+            why="Nothing is started by itself.",
+            would_change="Name one in the card, its class or interlock.yaml: agent: {use: command, command: …}.",
         )
     return routed, ports.agents.capabilities(routed.choice)
 

@@ -7,17 +7,17 @@ from contextlib import suppress
 
 from interlock.app.base import fresh_view, last_view
 from interlock.app.clones import ours, tell_theirs
-from interlock.app.leaving import make_wait
+from interlock.app.dependants import tell_needy
 from interlock.app.leftover import sweep
 from interlock.app.members import queue_snapshot, tell_unknown_classes
-from interlock.app.needing import tell_needy
-from interlock.app.or_wait import passed_at
+from interlock.app.train_exit import make_wait
 from interlock.app.train_show import stall_text
+from interlock.app.waiting import passed_at
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN
 from interlock.core.merge.waits import stall
 from interlock.core.plan import Action, Snapshot, plan, run_of, subject_of
-from interlock.core.problems import BrokenRules, InterlockError
+from interlock.core.problems import BrokenRules, InterlockError, Refused
 from interlock.ports.bundle import Engine, Ports
 
 TICK = 5.0
@@ -82,11 +82,17 @@ class _Look:
     def snapshot(self, running: frozenset[str]) -> Snapshot | None:
         """All that the plan looks at; None while the rules cannot be read.  Readable ones are first asked who cannot go on by them."""
         try:
+            self._ports.signer.check()
             if self._new:
                 self.tell()
             seen = snapshot(self._ports, running)
         except BrokenRules as fault:
-            self._tell_broken(fault)
+            self._tell_broken(fault.told)
+            return None
+        except Refused as barred:  # what it wrote into others' jobs would keep them from landing
+            if barred.code != "evidence-key":
+                raise
+            self._tell_broken(f"{barred.message} {barred.hint}")
             return None
         self._new, self._broken = False, ""
         return seen
@@ -97,12 +103,12 @@ class _Look:
             tell_unknown_classes(self._ports, last_view(self._ports))
             tell_needy(self._ports)
 
-    def _tell_broken(self, fault: BrokenRules) -> None:
+    def _tell_broken(self, why: str) -> None:
         self._new = True
-        if fault.told != self._broken:
-            self._broken = fault.told
+        if why != self._broken:
+            self._broken = why
             self._ports.narrate(
-                f"Nothing is started, checked or landed until this is mended on the default branch: {fault.told}"
+                f"Nothing is started, checked or landed until this is mended on the default branch: {why}"
             )
         if self._ports.clock.now() - self._fetched > AGAIN:
             self._fetched = self._ports.clock.now()
@@ -169,7 +175,11 @@ def _record_failures(ports: Ports, failures: Mapping[str, str]) -> None:
                 "what": f"{kind} ended with a fault of ours: {text}",
                 "ask": "Mend the cause, or report it with these words, then resume the job.",
             }
-            ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))
+            try:
+                ports.store.record(NewEvent(subject=subject, step=f"fault:{job.rev}", kind="job.waits", data=data))
+            except Refused as barred:  # the next look tells
+                if barred.code != "evidence-key":
+                    raise
 
 
 def _dissolve(ports: Ports, subject: str, text: str) -> None:

@@ -19,7 +19,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import SandboxedEnvironment
 
 from interlock.core.contract.around import Template
-from interlock.core.problems import Problem, Refusal, Refused, Where
+from interlock.core.problems import Problem, Refused, Where, refused
 from interlock.core.sandbox import RUN, Bind
 from interlock.ports.isolation import Room
 from interlock.ports.processes import Commands, Done
@@ -213,13 +213,11 @@ def _problem(file: str, line: int | None, what: str) -> Problem:
 
 def _refused(problems: Sequence[Problem]) -> Refused:
     first = problems[0]
-    return Refused(
-        Refusal(
-            rule="template",
-            what=f"{first.where}: {first.what}",
-            why="A file that is only half right would start a service on somebody else's port or data.",
-            would_change="Mend each problem in the task's tree or in interlock.yaml, then say interlock up again.",
-            number=len(problems),
-            problems=tuple(problems),
-        )
+    return refused(
+        rule="template",
+        what=f"{first.where}: {first.what}",
+        why="A file that is only half right would start a service on somebody else's port or data.",
+        would_change="Mend each problem in the task's tree or in interlock.yaml, then say interlock up again.",
+        number=len(problems),
+        problems=tuple(problems),
     )

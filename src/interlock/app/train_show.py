@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from interlock.app.base import last_view
+from interlock.app.lost_landings import rewound, told
 from interlock.app.members import depends_on
-from interlock.app.rewound import rewound, told
 from interlock.core.contract.policy import Train
 from interlock.core.gate.worth_a_look import to_look_at
 from interlock.core.merge.train import Member, TrainState

@@ -19,7 +19,7 @@ from interlock.core.contract.card import Card
 from interlock.core.contract.defaults import with_defaults
 from interlock.core.contract.service_order import in_order
 from interlock.core.job.lifecycle import OPEN, Job, State
-from interlock.core.problems import Misuse, Refusal, Refused
+from interlock.core.problems import Misuse, refused
 from interlock.core.sandbox import Relay
 from interlock.ports.bundle import Ports
 from interlock.ports.isolation import Room
@@ -94,17 +94,15 @@ def standing(ports: Ports, slug: str, *, closed: bool = False) -> Job:
     if job is None or job.workspace is None or not (closed or job.state in OPEN):
         raise Misuse(f"{slug} has no task of its own now.", hint=f"interlock dispatch {slug}")
     if not ports.workspaces.exists(place_of(job)):
-        raise Refused(
-            Refusal(
-                rule="workspace-missing",
-                what=f"The tree of {slug} is gone: {job.workspace}.",
-                why="Services and commands run in the task's own tree and nowhere else.",
-                would_change=(
-                    f"interlock resume {slug} makes it again from its branch."
-                    if job.state in OPEN
-                    else f"interlock restore {slug} brings it back from its snapshot."
-                ),
-            )
+        raise refused(
+            rule="workspace-missing",
+            what=f"The tree of {slug} is gone: {job.workspace}.",
+            why="Services and commands run in the task's own tree and nowhere else.",
+            would_change=(
+                f"interlock resume {slug} makes it again from its branch."
+                if job.state in OPEN
+                else f"interlock restore {slug} brings it back from its snapshot."
+            ),
         )
     return job
 
@@ -168,13 +166,11 @@ class _Work:
         outside = self.job.ports.get(service.port)
         if inside is not None and outside is not None:
             return inside, outside
-        raise Refused(
-            Refusal(
-                rule="service",
-                what=f"The service {service.name} serves {service.port}, and the task has no such port.",
-                why=f"Its block has: {', '.join(self.job.ports) or 'none'}.",
-                would_change=f"Add {service.port} under ports in interlock.yaml, then dispatch the card anew.",
-            )
+        raise refused(
+            rule="service",
+            what=f"The service {service.name} serves {service.port}, and the task has no such port.",
+            why=f"Its block has: {', '.join(self.job.ports) or 'none'}.",
+            would_change=f"Add {service.port} under ports in interlock.yaml, then dispatch the card anew.",
         )
 
     def _opened(self, room: Room, service: Service, inside: int, outside: int | None) -> Room:

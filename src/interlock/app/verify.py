@@ -13,7 +13,7 @@ from interlock.app.cardjson import from_json, to_json
 from interlock.app.database import level_of
 from interlock.app.foreseen import foresee
 from interlock.app.judging import Verification, judge_work
-from interlock.app.undoing import built_on
+from interlock.app.revert_effects import built_on
 from interlock.core.contract.card import Card
 from interlock.core.contract.levels import same_user
 from interlock.core.counting import some

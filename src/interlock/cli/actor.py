@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 
 def actor_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,15 +31,13 @@ def default_actor() -> str:
 def refuse_inside_a_task(name: str) -> None:
     """An agent decides nothing: refused where INTERLOCK_JOB says that this is one.  Raises Refused (approval)."""
     if job := os.environ.get("INTERLOCK_JOB"):
-        raise Refused(
-            Refusal(
-                rule="approval",
-                what=f"{name} cannot be decided from inside a task.",
-                why=f"This command runs in the task {job}, and a person decides, not the agent that asks.",
-                would_change="Say it in a shell of your own, outside the task. One that took over what interlock env prints"
-                " counts as the task's: unset INTERLOCK_JOB there.",
-                holders=(job,),
-            )
+        raise refused(
+            rule="approval",
+            what=f"{name} cannot be decided from inside a task.",
+            why=f"This command runs in the task {job}, and a person decides, not the agent that asks.",
+            would_change="Say it in a shell of your own, outside the task. One that took over what interlock env prints"
+            " counts as the task's: unset INTERLOCK_JOB there.",
+            holders=(job,),
         )
 
 

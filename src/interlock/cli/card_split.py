@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli.actor import actor_option, refuse_inside_a_task
-from interlock.cli.render import Face, counted, problem_lines, table, verb
+from interlock.cli.render import Face, problem_lines, table, verb
+from interlock.core.counting import count
 from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
@@ -126,12 +127,12 @@ def _lines(made: Proposal, into: str | None) -> list[str]:
         )
         for node in nodes
     ]
-    lines = [f"{made.name}: {counted(len(judged.documents), 'card')} of {made.plan}, in {made.folder}"]
+    lines = [f"{made.name}: {count(len(judged.documents), 'card')} of {made.plan}, in {made.folder}"]
     lines += table(rows, ("wave", "card", "owner", "after")) if rows else []
     lines += [f"circle: {' -> '.join((*circle, circle[0]))}" for circle in judged.graph["cycles"]]
     lines += _problems(judged)
     lines += [
-        f"run {run['run']}: {counted(run['cards'], 'card')}, {counted(len(run['problems']), 'problem')}, {run['seconds']:.1f} s"
+        f"run {run['run']}: {count(run['cards'], 'card')}, {count(len(run['problems']), 'problem')}, {run['seconds']:.1f} s"
         for run in made.runs
     ]
     if judged.ready:

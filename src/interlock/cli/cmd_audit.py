@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.render import Face, counted, gate
+from interlock.cli.render import Face, gate
+from interlock.core.counting import count
 
 if TYPE_CHECKING:
     from interlock.app.audit import Audit
@@ -60,7 +61,7 @@ def command(face: Face, slug: str | None, keys: str | None, target: Path | None,
         from interlock.app.bundle import export
 
         done = export(open_ports(), target)
-        told = ", ".join(counted(done[name], *words) for name, words in (*_COUNTED, ("keys", ("key",))) if name in done)
+        told = ", ".join(count(done[name], *words) for name, words in (*_COUNTED, ("keys", ("key",))) if name in done)
         line = f"{done['file']}: {told}."
         face.answer(done, [line], then=f"interlock audit --bundle {target}")
         return 0
@@ -77,7 +78,7 @@ def _tell_keys(face: Face, ports: Ports) -> int:
     lines = []
     for key in keys:
         words = ["listed" if key.listed else "not listed", *(["this user's"] if key.own else [])]
-        rows = counted(key.rows, *_ROWS)
+        rows = count(key.rows, *_ROWS)
         lines.append(f"key {key.id[:12]} of {key.runner or 'unknown'}: {rows}, {', '.join(words)}.")
     lines += ["", *copy, ""]
     lines.append("Copy what is the team's into interlock.yaml: who can write to the history can add a key to it.")
@@ -91,7 +92,7 @@ def _tell(face: Face, found: Audit) -> int:
     counts = found.counts
     lines = [f"{each.state:7}  {each.where}: {each.what} [{each.rule}]" for each in found.findings]
     wrong = sum(each.state == "wrong" for each in found.findings)
-    seen = ", ".join(counted(counts[name], *words) for name, words in _COUNTED)
+    seen = ", ".join(count(counts[name], *words) for name, words in _COUNTED)
     lines.append(f"{found.scope}: {seen}; {wrong} wrong, {len(found.findings) - wrong} missing.")
     lines += [f"key {key}" for key in found.keys]
     lines += list(found.notes)

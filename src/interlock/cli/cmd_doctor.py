@@ -25,7 +25,7 @@ def command(face: Face, attack: bool) -> int:
 
     Exits with 1 when something needed does not work, or when an attack gets out that the level should block.
     """
-    from interlock.wiring import attacks, examine
+    from interlock.wiring.doctor import attacks, examine
 
     report = examine()
     if attack:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from interlock.cli.render import Face, counted, verb
+from interlock.cli.render import Face, verb
+from interlock.core.counting import count
 
 
 @click.command("idle")
@@ -20,7 +21,7 @@ def command(face: Face, days: float | None) -> int:
     for each in found:
         slot = "holds its slot" if each.holds_slot else "closed"
         lines.append(
-            f"{each.job.slug}: {counted(round(each.days), 'day')} idle, {each.job.state}, {slot}, owner {each.job.owner}"
+            f"{each.job.slug}: {count(round(each.days), 'day')} idle, {each.job.state}, {slot}, owner {each.job.owner}"
         )
         lines.append(f"  {each.job.workspace}")
         lines.append(f"  next: {each.next}")

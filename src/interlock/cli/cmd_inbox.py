@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from interlock.cli.next_command import next_of
 from interlock.cli.render import Face, age, verb
-from interlock.cli.ways import next_of
 
 
 @click.command("inbox")

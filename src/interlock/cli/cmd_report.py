@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interlock.cli.periods import FORMS, seconds
-from interlock.cli.render import Face, age, counted, verb
+from interlock.cli.render import Face, age, verb
+from interlock.core.counting import count
 from interlock.core.problems import Misuse
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def command(face: Face, morning: bool, period: str) -> int:
         raise Misuse("Say which report.", hint="interlock report --morning")
     back = seconds(period)
     from interlock.app.morning import morning as told
-    from interlock.cli.ways import next_of
+    from interlock.cli.next_command import next_of
     from interlock.wiring import open_ports
 
     report = told(open_ports(), back)
@@ -54,9 +55,7 @@ def _total(report: Morning) -> str:
     span = age(report.until - report.since)
     if not report.totals.attempts:
         return f"No attempt ended in {span}."
-    return (
-        f"Total of {counted(report.totals.attempts, 'attempt')} that ended in {span}: {cost(report.totals.as_json())}."
-    )
+    return f"Total of {count(report.totals.attempts, 'attempt')} that ended in {span}: {cost(report.totals.as_json())}."
 
 
 def _part(title: str, rows: Iterable[Mapping[str, Any]], lines: Callable[[Mapping[str, Any]], list[str]]) -> list[str]:

@@ -6,6 +6,7 @@ import click
 
 from interlock.cli.actor import actor_option, refuse_inside_a_task
 from interlock.cli.render import Face, verb
+from interlock.core.counting import count
 
 
 @click.command("revert")
@@ -27,9 +28,7 @@ def command(face: Face, change: str, why: str, no_card: bool, actor: str) -> int
     refuse_inside_a_task("A revert")
     ports = open_ports(narrate=face.say)
     made = revert(ports, change, actor, why)
-    lines = [
-        f"{made.job.slug} takes {made.of.slug} back in {len(made.paths)} file{'s' if len(made.paths) != 1 else ''}, as job {made.job.id}."
-    ]
+    lines = [f"{made.job.slug} takes {made.of.slug} back in {count(len(made.paths), 'file')}, as job {made.job.id}."]
     if made.begun:
         lines.append("It was begun before, and the reason that it was begun with stays on the record.")
     lines += [

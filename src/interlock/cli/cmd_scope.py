@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from interlock.cli.names import shown
-from interlock.cli.render import Face, counted, gate, problem_lines, refusal_lines
+from interlock.cli.render import Face, gate, problem_lines, refusal_lines
+from interlock.core.counting import count
 from interlock.core.problems import BadInput, Misuse, Refused
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ def _lines(result: Judged) -> list[str]:
     if result.fault is not None:
         return [f"{name}: no verdict: {result.fault.message}"]
     if result.ok:
-        count = counted(result.changed, "changed file")
-        return [f"{name}: in scope, {count if result.changed else 'no changes'}."]
-    many = f"{len(result.violations)} of {counted(result.changed, 'change')}"
+        changed = count(result.changed, "changed file") if result.changed else "no changes"
+        return [f"{name}: in scope, {changed}."]
+    many = f"{len(result.violations)} of {count(result.changed, 'change')}"
     lines = [f"{name}: refused, {many} {'is' if len(result.violations) == 1 else 'are'} not allowed."]
     for violation in result.violations:
         moved = f" (moved from {shown(violation.old_path)})" if violation.old_path else ""

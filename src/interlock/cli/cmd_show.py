@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from interlock.cli.next_command import way_on
 from interlock.cli.render import Face, since, verb
-from interlock.cli.ways import way_on
 from interlock.core.job.lifecycle import OPEN, Job
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from interlock.cli.given import judge
+from interlock.cli.arguments import judge
 from interlock.core.problems import BadInput, InterlockError, Problem, Refusal, Refused
 
 _BREAK: Final = re.compile(r"\r*\n|\r|(?:\x1b\[|\x9b)[01]?G")
@@ -137,11 +137,6 @@ def age(seconds: float) -> str:
         if len(parts) == 2:
             break
     return " ".join(parts) or "0 s"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its word: ``1 row``, ``2 rows``; ``many`` is for what does not end in a mere s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def since(moment: float) -> str:

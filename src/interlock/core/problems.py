@@ -114,6 +114,24 @@ class Refused(InterlockError):
         return self.code in ("locked", "evidence-key")
 
 
+def refused(
+    rule: str,
+    what: str,
+    why: str,
+    would_change: str,
+    *,
+    number: int | None = None,
+    holders: tuple[str, ...] = (),
+    problems: tuple[Problem, ...] = (),
+    detail: Mapping[str, Any] | None = None,
+) -> Refused:
+    """A refusal, ready to be raised; ``detail`` is more for those who read it as JSON."""
+    refusal = Refusal(
+        rule=rule, what=what, why=why, would_change=would_change, number=number, holders=holders, problems=problems
+    )
+    return Refused(refusal, detail=detail)
+
+
 class BadInput(InterlockError):
     """Input files with problems, all of them at once."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from interlock.app import attempt, integrate, isolate, loop, publish, verify
-from interlock.app.or_wait import or_wait
+from interlock.app.waiting import or_wait
 from interlock.core.plan import Action
 from interlock.ports.bundle import Ports
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.host.sandbox import own_tools, system, toolchains
 
 NAME: Final = "interlock-bridge"
@@ -27,13 +27,11 @@ PROGRAMS: Final[frozenset[str]] = frozenset({NAME})
 def check(name: str) -> None:
     """Raise Refused (no-agent) where a program cannot be started at all: unknown, or the SDK that it needs is not here."""
     if name not in PROGRAMS:
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what=f"The agent needs {name}, which Interlock does not bring.",
-                why=f"It brings {', '.join(sorted(PROGRAMS))}.",
-                would_change="Use a version of Interlock that the agent's adapter was made for.",
-            )
+        raise refused(
+            rule="no-agent",
+            what=f"The agent needs {name}, which Interlock does not bring.",
+            why=f"It brings {', '.join(sorted(PROGRAMS))}.",
+            would_change="Use a version of Interlock that the agent's adapter was made for.",
         )
     _site()
 
@@ -50,14 +48,12 @@ def program(name: str, *, walled: bool) -> str:
     python = own_tools.python()
     same = os.path.realpath(sys.executable) == python.path
     if not same or not (system.is_shown(site) or any(Path(site).is_relative_to(tool) for tool in toolchains.tools())):
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what="The bridge to ACP agents cannot be started inside a sandbox.",
-                why=f"The Agent Client Protocol's SDK stands in {site}, which is not to be seen there"
-                f"{'' if same else ', and belongs to another Python'}.",
-                would_change="Install Interlock with the extra acp into a virtual environment of its own.",
-            )
+        raise refused(
+            rule="no-agent",
+            what="The bridge to ACP agents cannot be started inside a sandbox.",
+            why=f"The Agent Client Protocol's SDK stands in {site}, which is not to be seen there"
+            f"{'' if same else ', and belongs to another Python'}.",
+            would_change="Install Interlock with the extra acp into a virtual environment of its own.",
         )
     return _text(python.path, own_tools.LIB, site)
 
@@ -71,12 +67,10 @@ def _site() -> str:
     """The folder that holds the SDK and what it needs."""
     found = importlib.util.find_spec("acp")
     if found is None or not found.submodule_search_locations:
-        raise Refused(
-            Refusal(
-                rule="no-agent",
-                what="ACP agents cannot be driven here.",
-                why="The Agent Client Protocol's SDK is not installed.",
-                would_change="Install it: pip install 'interlock[acp]'.",
-            )
+        raise refused(
+            rule="no-agent",
+            what="ACP agents cannot be driven here.",
+            why="The Agent Client Protocol's SDK is not installed.",
+            would_change="Install it: pip install 'interlock[acp]'.",
         )
     return str(Path(next(iter(found.submodule_search_locations))).parent)

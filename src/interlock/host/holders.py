@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.core.sandbox import Bind, Sandbox
 from interlock.host import namespace, procfs, tree
 
@@ -110,11 +110,9 @@ def _network(sandbox: Sandbox, folder: Path | None) -> Iterator[tuple[Bind, ...]
 
 
 def _no_network(fault: Exception) -> Refused:
-    return Refused(
-        Refusal(
-            rule="sandbox",
-            what="The sandbox's sockets cannot be served.",
-            why=f"{fault}.".replace("..", "."),
-            would_change="See to the address that it names, and try again.",
-        )
+    return refused(
+        rule="sandbox",
+        what="The sandbox's sockets cannot be served.",
+        why=f"{fault}.".replace("..", "."),
+        would_change="See to the address that it names, and try again.",
     )

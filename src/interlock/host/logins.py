@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.core.contract.agents import Login
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.host import commands, files, locks
 from interlock.host.sandbox import identity
 from interlock.host.state import state_folder
@@ -106,12 +106,10 @@ def _held(login: Login, fault: locks.LockHeld) -> Refused:
 
 
 def _refused(login: Login, what: str, would: str, holders: tuple[str, ...] = ()) -> Refused:
-    return Refused(
-        Refusal(
-            rule="login",
-            what=f"The login of {login.agent} cannot be used: {what}",
-            why=f"{login.file} holds its credentials, by the policy's logins.",
-            would_change=would,
-            holders=holders,
-        )
+    return refused(
+        rule="login",
+        what=f"The login of {login.agent} cannot be used: {what}",
+        why=f"{login.file} holds its credentials, by the policy's logins.",
+        would_change=would,
+        holders=holders,
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from interlock.core.problems import BadInput, InterlockError, Misuse, Refusal, Refused
+from interlock.core.problems import BadInput, InterlockError, Misuse, Refused, refused
 from interlock.ports.bundle import Ports
 
 Arguments = Mapping[str, Any]
@@ -171,14 +171,12 @@ def _cancel(ports: Ports, arguments: Arguments, actor: str) -> dict[str, Any]:
         raise Misuse("A reason is needed, in a few words.", hint="It goes on the record.")
     job = find_open(ports, arguments["slug"])
     if job.state not in (State.ADMITTED, State.ISOLATED, State.RUNNING):
-        raise Refused(
-            Refusal(
-                rule="approval",
-                what=f"{job.slug} is {job.state}, so there is no agent to end.",
-                why="What becomes of finished work, and of a question that is open, a person decides.",
-                would_change=f"A person can say it: interlock stop {job.slug}.",
-                holders=(job.owner,),
-            )
+        raise refused(
+            rule="approval",
+            what=f"{job.slug} is {job.state}, so there is no agent to end.",
+            why="What becomes of finished work, and of a question that is open, a person decides.",
+            would_change=f"A person can say it: interlock stop {job.slug}.",
+            holders=(job.owner,),
         )
     job = stop(ports, job.id, actor, reason, expect=job.rev)
     return {"slug": job.slug, "job": job.id, "state": job.state}

@@ -152,6 +152,13 @@ class Store(Protocol):
         ...
 
     def trains(self) -> tuple[TrainState, ...]: ...
+    def check_signed(self, subjects: Sequence[str], listed: Collection[str]) -> None:
+        """Whether each event of these jobs and trains was signed by a key that may (all: none is ``listed``).
+
+        Raises Refused (evidence-unsigned, evidence-edited, evidence-key): they could not land.
+        """
+        ...
+
     def check_landing(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
         """Whether ``land`` would write this now, which is asked before anything is pushed.  Raises Refused as it does."""
         ...

@@ -161,11 +161,11 @@ def test_without_an_answer_it_waits_beyond_its_idle_limit_until_somebody_stops_i
     def stop(folder: Path) -> None:
         bare.waits(folder)
         log = folder / "output.log"
-        wait_until(lambda: log.read_bytes().count(b"interlock.waiting") >= 4, seconds=30)
+        wait_until(lambda: log.read_bytes().count(b"interlock.waiting") >= 4, seconds=80)
         assert HostRuns().alive(folder)
         HostRuns().cancel(folder)
 
-    end, found = bare.run("1", {"steps": [ASKING]}, stop, budget=Budget(wall=60.0, idle=4.0))
+    end, found = bare.run("1", {"steps": [ASKING]}, stop, budget=Budget(wall=110.0, idle=4.0))
     assert (end.how, found.outcome.kind) == ("cancelled", "cancelled"), end
     assert end.leftovers == ()
     assert [each.what for each in found.seen.asked] == ["edit: a/new.txt"]

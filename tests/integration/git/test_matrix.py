@@ -214,6 +214,33 @@ def test_a_folder_that_one_moves_and_another_adds_to(tmp_path: Path) -> None:
     agree(top, found, heads)
 
 
+def test_a_file_in_the_way_of_a_folder_is_named_as_its_side_calls_it(tmp_path: Path) -> None:
+    """Git moves the file aside under the name of a commit that is gone afterwards: that is no path to look at."""
+    top = repository(tmp_path)
+    base: Tree = {"lib/a.txt": ("100644", TEXT), "other.txt": ("100644", TEXT)}
+    file: Tree = {"lib": ("100644", b"a file\n"), "other.txt": ("100644", TEXT)}
+    edits: Tree = {**base, "lib/a.txt": ("100644", edited(3, b"edited"))}
+    heads = built(top, base, {"agent/file": file, "agent/edits": edits})
+    found = matrix_of(top, heads)
+    (clashes,) = found.pairs.values()
+    assert {(clash.path, clash.kind) for clash in clashes} == {
+        ("lib/a.txt", "modify/delete"),
+        ("lib", "file/directory"),
+    }
+    agree(top, found, heads)
+
+
+def test_two_changes_of_one_submodule_are_told_once(tmp_path: Path) -> None:
+    top = repository(tmp_path)
+    base, one, other = ({"sub": ("160000", digit.encode() * 40)} for digit in "123")
+    heads = built(top, base, {"agent/one": one, "agent/other": other})
+    found = matrix_of(top, heads)
+    (clashes,) = found.pairs.values()
+    assert [clash.path for clash in clashes] == ["sub"]
+    assert "submodule" in clashes[0].kind
+    agree(top, found, heads)
+
+
 def test_lines_are_those_of_each_side(tmp_path: Path) -> None:
     top = repository(tmp_path)
     base: Tree = {"a.txt": ("100644", TEXT)}

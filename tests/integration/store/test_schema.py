@@ -15,6 +15,7 @@ from tests.integration.store import build
 from interlock.adapters.store import SqlStore, sqlite_url, tables
 from interlock.adapters.store.engine import Database
 from interlock.adapters.store.schema import number_of
+from interlock.core.job.events import NewEvent
 from interlock.core.problems import StoreUnusable
 
 pytest_plugins = ("tests.integration.store.fixtures",)
@@ -130,6 +131,25 @@ def test_an_address_that_cannot_be_used_says_so(url: str, words: str) -> None:
         SqlStore.open(url)
     assert caught.value.hint
     assert caught.value.message.endswith(".")
+
+
+def test_a_process_that_a_newer_version_overtook_writes_nothing_more(store_url: str) -> None:
+    """It would write by rules that are not the database's any more: events without a signature, for instance."""
+    store = SqlStore.open(store_url)
+    build.set_caps(store, {"slice": 2})
+    job = store.admit(build.request("a")).job
+    database = Database(store_url)
+    with database.write() as connection:
+        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '{tables.SCHEMA + 1:04}'"))
+    database.close()
+    before = store.events()
+    with pytest.raises(StoreUnusable, match="by now") as caught:
+        store.record(NewEvent(subject=job, step="n", kind="job.note"))
+    assert "start it again with the newer Interlock" in caught.value.hint
+    with pytest.raises(StoreUnusable):
+        store.admit(build.request("b"))
+    assert store.events() == before
+    store.close()
 
 
 def test_a_password_is_not_told() -> None:

@@ -34,7 +34,7 @@ from interlock.core.agent.seen import (
     Warned,
 )
 from interlock.core.agent.usage import UNKNOWN, dollars, from_json
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 BRIDGE: Final = "interlock-bridge"
 """The program of host.bridges, in the tools of every attempt that is started with it."""
@@ -98,13 +98,11 @@ class AcpAgent(Plain):
         """The bridge with the agent's command.  Raises Refused (no-agent) when the choice has none."""
         choice = order.choice
         if not (choice.command or "").strip():
-            raise Refused(
-                Refusal(
-                    rule="no-agent",
-                    what=f"The card {order.card.slug} names no command for its ACP agent.",
-                    why="The protocol says how to talk with an agent, and not which.",
-                    would_change='Write agent: {use: acp, command: "…"}, for example claude-agent-acp.',
-                )
+            raise refused(
+                rule="no-agent",
+                what=f"The card {order.card.slug} names no command for its ACP agent.",
+                why="The protocol says how to talk with an agent, and not which.",
+                would_change='Write agent: {use: acp, command: "…"}, for example claude-agent-acp.',
             )
         command = str(choice.command)
         idle = order.card.budget.idle

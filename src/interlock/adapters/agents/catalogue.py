@@ -11,7 +11,7 @@ from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary, Unknown
 from interlock.core.contract.agents import AGENTS
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -89,25 +89,21 @@ def _plug_in(name: str) -> AgentAdapter | None:
 
 def no_agent(use: str | None, known: tuple[str, ...]) -> Refused:
     """That nobody brings an agent of that name, with the names that there are."""
-    return Refused(
-        Refusal(
-            rule="no-agent",
-            what=f"There is no agent {use}." if use else "The card names no agent.",
-            why=f"Known are {', '.join(known)}.",
-            would_change='Name one of them, or write agent: {use: command, command: "…"}.',
-            holders=known,
-        )
+    return refused(
+        rule="no-agent",
+        what=f"There is no agent {use}." if use else "The card names no agent.",
+        why=f"Known are {', '.join(known)}.",
+        would_change='Name one of them, or write agent: {use: command, command: "…"}.',
+        holders=known,
     )
 
 
 def _broken(point: EntryPoint, why: str) -> Refused:
     package = point.dist.name if point.dist is not None else point.value.partition(":")[0]
-    return Refused(
-        Refusal(
-            rule="no-agent",
-            what=f"The agent {point.name} of the package {package} cannot be loaded: {why}",
-            why="Its adapter is code of that package, and nothing else knows its client.",
-            would_change=f"Mend or update {package}, or route the card to another agent.",
-            holders=(package,),
-        )
+    return refused(
+        rule="no-agent",
+        what=f"The agent {point.name} of the package {package} cannot be loaded: {why}",
+        why="Its adapter is code of that package, and nothing else knows its client.",
+        would_change=f"Mend or update {package}, or route the card to another agent.",
+        holders=(package,),
     )

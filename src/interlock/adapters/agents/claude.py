@@ -19,7 +19,7 @@ from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary, Warned
 from interlock.core.agent.usage import Usage
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 KNOWN_GOOD: Final = "2.1.332"
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
@@ -182,13 +182,11 @@ def _environment(order: Order, endpoint: Endpoint | None) -> dict[str, str]:
 def _effort(order: Order, effort: str) -> str:
     if effort in EFFORTS:
         return effort
-    raise Refused(
-        Refusal(
-            rule="no-agent",
-            what=f"Claude Code knows no effort {effort}, which {order.card.slug} asks for.",
-            why="It would ignore it and work with its own.",
-            would_change=f"Write one of {', '.join(EFFORTS)}, or leave it out.",
-        )
+    raise refused(
+        rule="no-agent",
+        what=f"Claude Code knows no effort {effort}, which {order.card.slug} asks for.",
+        why="It would ignore it and work with its own.",
+        would_change=f"Write one of {', '.join(EFFORTS)}, or leave it out.",
     )
 
 
@@ -196,11 +194,9 @@ def _dollars(order: Order, left: float) -> str:
     shown = f"{left:.6f}"
     if float(shown) > 0:
         return shown
-    raise Refused(
-        Refusal(
-            rule="budget",
-            what=f"No money is left for {order.card.slug}.",
-            why="Claude Code takes no limit of nothing, and would run without one.",
-            would_change="Raise its budget in dollars.",
-        )
+    raise refused(
+        rule="budget",
+        what=f"No money is left for {order.card.slug}.",
+        why="Claude Code takes no limit of nothing, and would run without one.",
+        would_change="Raise its budget in dollars.",
     )

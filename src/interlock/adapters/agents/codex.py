@@ -15,7 +15,7 @@ from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
 from interlock.core.agent.usage import Usage
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 
 _KEY: Final = "INTERLOCK_MODEL_KEY"
 _OLDEST, _NEWEST = (0, 163), (0, 171)
@@ -172,12 +172,10 @@ def _no_model(order: Order) -> Refused:
     """Codex itself would wait for the network without end."""
     there = ", ".join(sorted({each.dialect for each in order.endpoints}))
     why = "The policy names no models for it and no login, and inside a sandbox there is no other way."
-    return Refused(
-        Refusal(
-            rule="no-agent",
-            what=f"Codex cannot reach a model for {order.card.slug}.",
-            why=f"It speaks the dialect responses alone, and the policy's models speak {there}." if there else why,
-            would_change="Name models with the dialect responses in interlock.yaml, or logins: {codex: {file: …}}; or route "
-            "the card to another agent.",
-        )
+    return refused(
+        rule="no-agent",
+        what=f"Codex cannot reach a model for {order.card.slug}.",
+        why=f"It speaks the dialect responses alone, and the policy's models speak {there}." if there else why,
+        would_change="Name models with the dialect responses in interlock.yaml, or logins: {codex: {file: …}}; or route "
+        "the card to another agent.",
     )

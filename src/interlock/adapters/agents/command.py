@@ -9,7 +9,7 @@ from interlock.core.agent.adapter import Capabilities, Order, Plain, Plan
 from interlock.core.agent.judging import judge
 from interlock.core.agent.outcome import AgentOutcome, ProcessEnd
 from interlock.core.agent.seen import Seen, Summary
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 _ARGUMENT_MOST: Final = 120_000
 """Bytes of a prompt given as an argument: Linux takes 128 KiB for one (MAX_ARG_STRLEN)."""
@@ -33,13 +33,11 @@ class CommandAgent(Plain):
     def launch(self, order: Order) -> Plan:
         choice = order.choice
         if not choice.command:
-            raise Refused(
-                Refusal(
-                    rule="no-agent",
-                    what=f"The card {order.card.slug} names no command for its agent.",
-                    why="An attempt starts a command in the task's tree, and nothing says which.",
-                    would_change='Write agent: {use: command, command: "…"} in the card, its class or interlock.yaml.',
-                )
+            raise refused(
+                rule="no-agent",
+                what=f"The card {order.card.slug} names no command for its agent.",
+                why="An attempt starts a command in the task's tree, and nothing says which.",
+                would_change='Write agent: {use: command, command: "…"} in the card, its class or interlock.yaml.',
             )
         if choice.prompt == "argument":
             words = ("bash", "-c", f'{choice.command.rstrip()} "$@"', "interlock", _as_argument(order))
@@ -75,12 +73,10 @@ def _as_argument(order: Order) -> str:
     size = len(order.prompt.encode())
     if size <= _ARGUMENT_MOST:
         return order.prompt
-    raise Refused(
-        Refusal(
-            rule="no-agent",
-            what=f"The prompt of {order.card.slug} has {size} bytes and cannot be given as an argument.",
-            why=f"The system takes {_ARGUMENT_MOST} bytes in one argument.",
-            would_change="Set agent.prompt to file or stdin.",
-            number=size,
-        )
+    raise refused(
+        rule="no-agent",
+        what=f"The prompt of {order.card.slug} has {size} bytes and cannot be given as an argument.",
+        why=f"The system takes {_ARGUMENT_MOST} bytes in one argument.",
+        would_change="Set agent.prompt to file or stdin.",
+        number=size,
     )

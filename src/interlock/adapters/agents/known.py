@@ -20,7 +20,7 @@ from interlock.core.agent.seen import Seen, Summary
 from interlock.core.agent.texts import clean
 from interlock.core.agent.usage import Usage, believed
 from interlock.core.contract.card import AgentChoice
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.core.sandbox import HOME, Sandbox
 from interlock.host import answers, bridges, clients, empty_folders, files, homes, logins
 from interlock.host.sandbox import toolchains
@@ -159,13 +159,11 @@ class KnownAgents:
     def _program(self, adapter: AgentAdapter, name: str) -> str:
         found = clients.find(name, adapter.wheels.get(name))
         if found is None:
-            raise Refused(
-                Refusal(
-                    rule="no-agent",
-                    what=f"The client {name} of the agent {adapter.name} is not on PATH.",
-                    why="An attempt starts it in the task's room.",
-                    would_change=f"Install it (docs/howto/agent-{adapter.name}.md), or route the card to another agent.",
-                )
+            raise refused(
+                rule="no-agent",
+                what=f"The client {name} of the agent {adapter.name} is not on PATH.",
+                why="An attempt starts it in the task's room.",
+                would_change=f"Install it (docs/howto/agent-{adapter.name}.md), or route the card to another agent.",
             )
         return found
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from interlock.adapters.agents.hosting import Surroundings
 from interlock.core.agent.adapter import AgentAdapter, Endpoint, Order
 from interlock.core.agent.gateway import MODEL_PORT, ModelGateway
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.agents import Assignment
 
 
@@ -54,11 +54,9 @@ def login_place(adapter: AgentAdapter, given: Assignment, around: Surroundings) 
         return ""
     if adapter.login:
         return adapter.login[0]
-    raise Refused(
-        Refusal(
-            rule="login",
-            what=f"The policy has a login for {adapter.name}, which takes none.",
-            why="Where its client keeps credentials is not known to its adapter.",
-            would_change=f"Take logins.{adapter.name} out of interlock.yaml, or use an agent that logs in.",
-        )
+    raise refused(
+        rule="login",
+        what=f"The policy has a login for {adapter.name}, which takes none.",
+        why="Where its client keeps credentials is not known to its adapter.",
+        would_change=f"Take logins.{adapter.name} out of interlock.yaml, or use an agent that logs in.",
     )

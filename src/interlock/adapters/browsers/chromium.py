@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.core.contract.around import Browser
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.host import files, tree
 
 # What is of one running browser, or comes back by itself.
@@ -139,6 +139,11 @@ def _lock(folder: Path) -> tuple[str, int] | None:
 
 
 def _refused(role: str, what: str, why: str, would_change: str, number: int | None = None) -> Refused:
-    return Refused(
-        Refusal(rule="browser", what=what, why=why, would_change=would_change, number=number, holders=(role,))
+    return refused(
+        rule="browser",
+        what=what,
+        why=why,
+        would_change=would_change,
+        number=number,
+        holders=(role,),
     )

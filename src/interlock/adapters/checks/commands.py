@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from interlock.adapters.checks.asked import Asked, Unfit
+from interlock.adapters.checks.report_files import Asked, Unfit
 from interlock.core.contract.card import Check
 from interlock.core.contract.surfaces import Wait
 from interlock.core.gate.line_patterns import matcher

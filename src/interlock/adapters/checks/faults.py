@@ -27,9 +27,9 @@ class Missing(BadReport):
     """Something that is read and is not there."""
 
 
-def text_of(data: bytes, *, most: int = MOST_BYTES) -> str:
+def text_of(data: bytes) -> str:
     """The text of a report without control characters; lines end with a newline alone.  Raises BadReport."""
-    check_size(data, most)
+    check_size(data)
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", text)
 

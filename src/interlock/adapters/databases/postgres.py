@@ -29,7 +29,7 @@ from interlock.adapters.databases.server import (
 from interlock.core.contract import database_names as names
 from interlock.core.contract.around import Database
 from interlock.core.contract.database_names import Mark
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, refused
 from interlock.host import locks
 from interlock.ports.isolation import Baseline, Branch
 
@@ -130,13 +130,11 @@ class PostgresDatabases:
         variable = database.server or ""
         url = self._environment.get(variable)
         if not url:
-            raise Refused(
-                Refusal(
-                    rule="database",
-                    what=f"The variable {variable} is not set, so the server of {database.name} is not known.",
-                    why="It holds the administrator's URL, and stands in the environment that interlock runs in.",
-                    would_change=f"Set {variable}=postgresql://USER:PASSWORD@HOST:PORT/postgres where interlock runs.",
-                )
+            raise refused(
+                rule="database",
+                what=f"The variable {variable} is not set, so the server of {database.name} is not known.",
+                why="It holds the administrator's URL, and stands in the environment that interlock runs in.",
+                would_change=f"Set {variable}=postgresql://USER:PASSWORD@HOST:PORT/postgres where interlock runs.",
             )
         return Server(url)
 
@@ -185,14 +183,12 @@ def _ours(seen: members.Seen | None, name: str, owner: str, *, strict: bool = Tr
         return seen.role
     if not strict:
         return None
-    raise Refused(
-        Refusal(
-            rule="database",
-            what=f"A database {name} is there that does not carry our mark.",
-            why="What is not ours is neither used nor dropped.",
-            would_change="See whose it is, and rename or drop it.",
-            holders=(name,),
-        )
+    raise refused(
+        rule="database",
+        what=f"A database {name} is there that does not carry our mark.",
+        why="What is not ours is neither used nor dropped.",
+        would_change="See whose it is, and rename or drop it.",
+        holders=(name,),
     )
 
 

@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.counting import count
+from interlock.core.problems import InterlockError, Refused, refused
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -144,14 +145,12 @@ def sessions(connection: Connection, database: str) -> tuple[str, ...]:
 def busy(connection: Connection, database: str, doing: str) -> Refused:
     """The refusal of what cannot be done while others are connected, who are named and left alone."""
     found = sessions(connection, database)
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"{doing} failed: {database} is in use by {len(found) or 'other'} session{'' if len(found) == 1 else 's'}.",
-            why="PostgreSQL copies a database only while nobody is connected to it, and sessions of others are not ended.",
-            would_change=f"End these sessions, or name a baseline that nobody works in: {'; '.join(found) or 'gone by now'}.",
-            holders=found,
-        )
+    return refused(
+        rule="database",
+        what=f"{doing} failed: {database} is in use by {count(len(found), 'session') if found else 'other sessions'}.",
+        why="PostgreSQL copies a database only while nobody is connected to it, and sessions of others are not ended.",
+        would_change=f"End these sessions, or name a baseline that nobody works in: {'; '.join(found) or 'gone by now'}.",
+        holders=found,
     )
 
 
@@ -226,14 +225,12 @@ def _held(connection: Connection, name: str, wait: float) -> Refused:
         number & 0xFFFF_FFFF,
     )
     holders = tuple(f"session {pid} ({application})" for pid, application in found)
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"The template {name} is being prepared elsewhere, and was not ready after {wait:g} s.",
-            why="It is prepared once, by one process at a time.",
-            would_change=f"Wait for it, or end it: {'; '.join(holders) or 'gone by now'}.",
-            holders=holders,
-        )
+    return refused(
+        rule="database",
+        what=f"The template {name} is being prepared elsewhere, and was not ready after {wait:g} s.",
+        why="It is prepared once, by one process at a time.",
+        would_change=f"Wait for it, or end it: {'; '.join(holders) or 'gone by now'}.",
+        holders=holders,
     )
 
 

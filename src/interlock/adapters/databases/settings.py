@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 
 from interlock.adapters.databases.server import Connection, rows, run
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 # Their values are lists, which PostgreSQL keeps in a form that cannot be quoted as one text.
 _LISTS: Final = frozenset(
@@ -74,14 +74,12 @@ def apply(connection: Connection, wanted: Settings, database: str, *, ours: str 
         run(connection, "ALTER DATABASE {} CONNECTION LIMIT {limit}", database, limit=wanted.limit)
     lacking = lacking or difference(wanted, read(connection, database, ours=ours))
     if lacking:
-        raise Refused(
-            Refusal(
-                rule="database",
-                what=f"A copy lacks what its baseline has: {'; '.join(lacking)}.",
-                why="Tests that pass or fail on a copy with other settings or grants prove nothing.",
-                would_change="Let the administrator's role set these, or take them from the baseline.",
-                holders=tuple(lacking),
-            )
+        raise refused(
+            rule="database",
+            what=f"A copy lacks what its baseline has: {'; '.join(lacking)}.",
+            why="Tests that pass or fail on a copy with other settings or grants prove nothing.",
+            would_change="Let the administrator's role set these, or take them from the baseline.",
+            holders=tuple(lacking),
         )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from interlock.adapters.databases import copying
-from interlock.core.problems import InterlockError, Refusal, Refused
+from interlock.core.problems import InterlockError, Refused, refused
 from interlock.host import files
 
 _BUSY_SECONDS: Final = 10.0
@@ -89,13 +89,11 @@ def _take(source: int, target: Path) -> None:
 
 
 def _refused(found: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"The prepared database cannot be used: {found}.",
-            why="It is copied as one plain file, and never opened outside the sandbox that wrote it.",
-            would_change="Let migrate and seed close every connection to it, so that all changes are in the file.",
-        )
+    return refused(
+        rule="database",
+        what=f"The prepared database cannot be used: {found}.",
+        why="It is copied as one plain file, and never opened outside the sandbox that wrote it.",
+        would_change="Let migrate and seed close every connection to it, so that all changes are in the file.",
     )
 
 

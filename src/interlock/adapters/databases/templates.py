@@ -37,7 +37,7 @@ from interlock.adapters.databases.server import (
 )
 from interlock.core.contract import database_names as names
 from interlock.core.contract.database_names import Mark
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.isolation import Baseline, Branch
 
 KEPT: Final = 3
@@ -162,11 +162,9 @@ def _drop_ready(admin: Connection, mark: Mark) -> None:
 
 
 def _no_baseline(source: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule="database",
-            what=f"The baseline {source} is not on the server.",
-            why="Branches of tasks are copies of it.",
-            would_change="Make it, correct baseline under databases in interlock.yaml, or leave it out for an empty one.",
-        )
+    return refused(
+        rule="database",
+        what=f"The baseline {source} is not on the server.",
+        why="Branches of tasks are copies of it.",
+        would_change="Make it, correct baseline under databases in interlock.yaml, or leave it out for an empty one.",
     )

@@ -17,17 +17,11 @@ from interlock.adapters.facts.py_results import (
     result_of,
     type_of_value,
 )
-from interlock.adapters.facts.py_shapes import PROPERTIES, RECORDS, is_frozen, last_name, shape_of
+from interlock.adapters.facts.py_shapes import NEUTRAL, PROPERTIES, RECORDS, is_frozen, kept_by, last_name, shape_of
 from interlock.adapters.facts.py_ways import types_set, way_to, wrapping
 from interlock.core.merge.facts import Mark, Signature, Symbol
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-_NEUTRAL = frozenset(
-    {"staticmethod", "classmethod", "abstractmethod", "override", "final", "lru_cache", "cache", "fixture", "overload"}
-    | {"task", "shared_task", "route", "get", "post", "put", "receiver", "listens_for", "atomic", "login_required"}
-    | {"deprecated", "cached", "wraps", "contextmanager", "asynccontextmanager", "no_type_check", "typechecked"}
-)
-_CACHES = frozenset({"lru_cache", "cache"})
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "TextChoices", "IntegerChoices"})
 _CONTEXTS = (("contextmanager", "AbstractContextManager"), ("asynccontextmanager", "AbstractAsyncContextManager"))
 _MANY_KEYS = 200
@@ -181,7 +175,7 @@ class Definitions:
             static=bool({"staticmethod", "classmethod"} & set(decorators)),
             raises=raised(node),
             digest=digest_of(node),
-            shape=" ".join(filter(None, (shape_of(node, decorators), wrapping(node), _kept_by(decorators)))),
+            shape=" ".join(filter(None, (shape_of(node, decorators), wrapping(node), kept_by(node, decorators)))),
         )
         if before and (before[0].signature is None or before[0].signature.unsure or "overload" in decorators):
             return
@@ -276,13 +270,6 @@ class Definitions:
                 )
 
 
-def _kept_by(decorators: list[str]) -> str:
-    """Decorators that may keep a function or give it members, as words of its shape; a property has none."""
-    if PROPERTIES & set(decorators):
-        return ""
-    return " ".join(f"@{each}" for each in decorators if each and (each in _CACHES or each not in _NEUTRAL))
-
-
 def _only_refuses(node: Function) -> bool:
     body = [each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
     return len(body) == 1 and isinstance(body[0], ast.Raise) and last_name(body[0].exc) == "NotImplementedError"
@@ -296,7 +283,7 @@ def _signature(node: Function, decorators: list[str], nodes: list[ast.AST], *, b
         positional = positional[1:]
         leading = max(0, leading - 1)
     required = max(0, len(positional) - len(args.defaults))
-    known = all(each in _NEUTRAL or each == "abstractmethod" for each in decorators) and not any(
+    known = all(each in NEUTRAL or each == "abstractmethod" for each in decorators) and not any(
         word.arg == "bind" for each in node.decorator_list if isinstance(each, ast.Call) for word in each.keywords
     )
     return Signature(
@@ -322,7 +309,7 @@ def _result(node: Function, decorators: list[str], nodes: list[ast.AST]) -> str:
             given = node.returns.slice if isinstance(node.returns, ast.Subscript) else None
             first = given.elts[0] if isinstance(given, ast.Tuple) and given.elts else given
             return f"{context}[{ast.unparse(first)}]" if first is not None else context
-    if set(decorators) - _NEUTRAL and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
+    if set(decorators) - NEUTRAL and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
         # What a decorator makes of a generator may be anything: a context, a coroutine, a list.
         return ""
     return result_of(node, nodes)

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import ast
 
+from interlock.adapters.facts.py_ways import dotted
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "hybrid_property", "classproperty"})
+NEUTRAL = frozenset(
+    {"staticmethod", "classmethod", "abstractmethod", "override", "final", "lru_cache", "cache", "fixture", "overload"}
+    | {"task", "shared_task", "route", "get", "post", "put", "receiver", "listens_for", "atomic", "login_required"}
+    | {"deprecated", "cached", "wraps", "contextmanager", "asynccontextmanager", "no_type_check", "typechecked"}
+)
+"""Decorators that keep what a call gives and gets, by their last name; which of them are a project's own, the tree tells."""
+_BUILT_IN = frozenset({"staticmethod", "classmethod"})
+_CACHES = frozenset({"lru_cache", "cache"})
 RECORDS = frozenset({"dataclass", "define", "frozen", "mutable", "attrs"})
 
 
@@ -63,3 +73,21 @@ def is_frozen(node: ast.ClassDef) -> bool:
                 for word in each.keywords
             )
     return any(last_name(each) == "NamedTuple" for each in node.bases)
+
+
+def kept_by(node: Function, decorators: list[str]) -> str:
+    """Decorators that may keep a function or give it members, as words of its shape; a property has none.
+
+    All of them stand with a ``~`` and in full too, to be looked up: the name alone does not tell whose one is.
+    """
+    if PROPERTIES & set(decorators):
+        return ""
+    kept = [f"@{each}" for each in decorators if each and (each in _CACHES or each not in NEUTRAL)]
+    return " ".join([*kept, *(f"~{word}" for each in node.decorator_list if (word := _in_full(each)))])
+
+
+def _in_full(node: ast.expr) -> str:
+    name = dotted(node.func if isinstance(node, ast.Call) else node)
+    if not name or "(" in name or name.rpartition(".")[2] in _BUILT_IN:
+        return ""
+    return f"{name}()" if isinstance(node, ast.Call) else name

@@ -12,7 +12,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def way_to(value: ast.expr | None) -> str:
     """The class that is made, or the way to it (``app.make_repo().first()``), for what is called; nothing for the rest."""
     match value:
-        case ast.Call(func=func) if name := _dotted(func):
+        case ast.Call(func=func) if name := dotted(func):
             last = name.rpartition(".")[2]
             return name if last[:1].isupper() and not last.isupper() and "(" not in name else f"{name}()"
         case ast.Await(value=inner):
@@ -21,13 +21,14 @@ def way_to(value: ast.expr | None) -> str:
             return ""
 
 
-def _dotted(node: ast.expr) -> str:
+def dotted(node: ast.expr) -> str:
+    """The names of an expression, with brackets for calls on the way; nothing for what begins with anything else."""
     match node:
         case ast.Name(id=name) if name not in {"self", "cls", "super"}:
             return name
-        case ast.Attribute(value=value, attr=attr) if base := _dotted(value):
+        case ast.Attribute(value=value, attr=attr) if base := dotted(value):
             return f"{base}.{attr}"
-        case ast.Call(func=func) if name := _dotted(func):
+        case ast.Call(func=func) if name := dotted(func):
             return f"{name}()"
         case _:
             return ""
@@ -82,13 +83,41 @@ def local_type(node: Function, name: str, nodes: list[ast.AST]) -> str:
 
 
 def wrapping(node: Function) -> str:
-    """Whether a function gives back what goes around the one that it is given (``wraps``), what still has to be given one (``decorates``), or that very one (``keeps``)."""
+    """Whether a function gives back what goes around the one that it is given (``wraps``), what still has to be given one (``decorates``), or that very one (``keeps``).
+
+    What goes around and takes, gives on and gives back all as it is ``passes``.
+    """
     inner = _given_back(node)
     if inner is None:
         return "keeps" if _gives_its_own(node) else ""
-    if _given_back(inner) is not None:
-        return "decorates"
-    return "decorates keeps" if _gives_its_own(inner) else "wraps"
+    around = _given_back(inner)
+    if around is not None:
+        return "decorates passes" if _passes(inner, around) else "decorates"
+    if _gives_its_own(inner):
+        return "decorates keeps"
+    return "wraps passes" if _passes(node, around=inner) else "wraps"
+
+
+def _passes(node: Function, around: Function) -> bool:
+    """Whether what goes around takes anything, calls the given function with that, and gives back what this gives."""
+    taken = around.args
+    plain = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]
+    if plain or taken.vararg is None or taken.kwarg is None or len(node.args.args) != 1:
+        return False
+    name, same = node.args.args[0].arg, f"(*{taken.vararg.arg}, **{taken.kwarg.arg})"
+    nodes = inside(around)
+    calls = [each for each in nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)]
+    mine = [each for each in calls if each.func.id == name]  # type: ignore[attr-defined]
+    back = {ast.unparse(each.value) for each in nodes if isinstance(each, ast.Return) and each.value is not None}
+    held = {
+        target.id
+        for each in nodes
+        if isinstance(each, ast.Assign) and ast.unparse(each.value) == f"{name}{same}"
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    whole = {f"{name}{same}", f"await {name}{same}"} if isinstance(around, ast.AsyncFunctionDef) else {f"{name}{same}"}
+    return bool(mine and back) and all(ast.unparse(each) == f"{name}{same}" for each in mine) and back <= whole | held
 
 
 def _gives_its_own(node: Function) -> bool:

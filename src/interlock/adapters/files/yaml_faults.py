@@ -11,6 +11,11 @@ from interlock.core.problems import Problem, Where
 LINE_BREAKS: Final = ("\x85", "\u2028", "\u2029")
 _VALUE: Final = re.compile(r"^(?P<before>\s*(?:-\s+)*(?:[^\s\"'#:\[\]{},&*!]+:\s+)?)(?P<value>\S.*?)\s*$")
 _NEEDS_QUOTES: Final = "*&!{[@`%|>#"
+_CLOSERS: Final = {"[": "]", "{": "}"}
+# What matters for brackets: quoted texts and comments are passed over, a bracket opens where a value may begin.
+_BRACKETS: Final = re.compile(
+    r"""(?:(?<=^)|(?<=[\s\[{,]))(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\#.*|[\[{])|[\]}]""", re.MULTILINE
+)
 
 
 def problem(file: str, line: int, column: int, what: str, why: str, fix: str, *, kind: str = "yaml") -> Problem:
@@ -28,12 +33,30 @@ def fault_of(error: Any, text: str, file: str) -> Problem:
         fix = "Take the character out."
         return problem(file, line, column, f"The file is not YAML: {reason}.", "Nothing of it can be trusted.", fix)
     line, column = _line_of(error, mark, text)
+    opened = _never_closed(text, mark.index) if "flow" in str(getattr(error, "context", "")) else None
     said = getattr(error, "problem", None) or "it cannot be read"
     context = getattr(error, "context", None)
     what = f"The file is not YAML: {said}{f' {context}' if context else ''}."
+    if opened is not None:
+        closer = _CLOSERS[text[opened]]
+        line, column = text.count("\n", 0, opened) + 1, opened - text.rfind("\n", 0, opened)
+        why = f"What {text[opened]} opens here ends with {closer}, and it is not there."
+        return problem(file, line, column, what, why, f"Close it with {closer}.")
     if "\t" in _line(text, line)[: column + 1]:
         return problem(file, line, column, what, "YAML does not indent with tabs.", "Indent with spaces.")
     return problem(file, line, column, what, _why(text, line), in_quotes(text, line))
+
+
+def _never_closed(text: str, before: int) -> int | None:
+    """Where the innermost bracket before a place opens that nothing closes, up to the end of the text."""
+    opened: list[int] = []
+    for found in _BRACKETS.finditer(text):
+        sign = found[0]
+        if sign in _CLOSERS:
+            opened.append(found.start())
+        elif sign in _CLOSERS.values() and opened and _CLOSERS[text[opened[-1]]] == sign:
+            opened.pop()
+    return max((at for at in opened if at < before), default=None)
 
 
 def in_quotes(text: str, line: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlock.adapters.git.discover import BRANCHES, Found
-from interlock.adapters.git.errors import refused
+from interlock.core.problems import refused
 from interlock.ports.isolation import Place
 from interlock.ports.repository import Head
 

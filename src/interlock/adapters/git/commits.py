@@ -14,11 +14,11 @@ from typing import Final
 from interlock.adapters.git import admin, index_lock, objects
 from interlock.adapters.git.admin import Admin
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import GitFailed, SigningTimeout, refused
+from interlock.adapters.git.errors import GitFailed, SigningTimeout
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import EMAIL, GitDir, config_value, names, packed
 from interlock.core.gate.changes import SUBMODULE
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.isolation import Place
 from interlock.ports.repository import Author, Work
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from interlock.core.problems import InterlockError, Misuse, Refusal, Refused
+from interlock.core.problems import InterlockError, Misuse, Refusal, Refused, refused
 
 LINES = 5
 _NETWORK = frozenset({"ls-remote", "fetch", "push"})
@@ -98,17 +98,10 @@ class NoMergeBase(Refused):
 
 def locked(what: str, path: Path, holder: str, would_change: str) -> Refused:
     """The refusal for a lock that somebody else holds: the lock's path, its holder, and what would change it."""
-    return Refused(
-        Refusal(
-            rule="locked",
-            what=f"{what}: {path} is held by {holder}.",
-            why="Two writers at once would damage the repository, so the lock is never broken.",
-            would_change=would_change,
-            holders=(holder,),
-        )
+    return refused(
+        rule="locked",
+        what=f"{what}: {path} is held by {holder}.",
+        why="Two writers at once would damage the repository, so the lock is never broken.",
+        would_change=would_change,
+        holders=(holder,),
     )
-
-
-def refused(rule: str, what: str, why: str, would_change: str, *holders: str) -> Refused:
-    """A refusal of one of the published rules, ready to be raised."""
-    return Refused(Refusal(rule=rule, what=what, why=why, would_change=would_change, holders=holders))

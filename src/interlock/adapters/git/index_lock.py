@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.locks import openers
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 from interlock.host import procfs
 
 WAIT: Final = 10.0
@@ -113,5 +112,5 @@ def _busy(lock: Path) -> Refused:
         f"The task's index is locked by {lock}, {age}, {what}.",
         "A lock may belong to a command that still writes, so only a person removes it.",
         would,
-        *holders,
+        holders=holders,
     )

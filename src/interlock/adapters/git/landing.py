@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import TRACKED, Mirror
 from interlock.adapters.git.plumbing import GitDir
+from interlock.core.problems import refused
 from interlock.ports.repository import Base, Landing
 
 _NET = 600.0

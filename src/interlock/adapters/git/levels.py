@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from interlock.adapters.git import trees
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.sealed import eviction, fresh, making, owning, snapshot_level
 from interlock.adapters.git.sealed.layout import Kit, Layout, Task
@@ -19,7 +18,7 @@ from interlock.adapters.git.trees import remove_folder
 from interlock.adapters.git.worktrees import HasMirror, Worktrees
 from interlock.core.contract.card import Level
 from interlock.core.contract.policy import Policy
-from interlock.core.problems import Misuse
+from interlock.core.problems import Misuse, refused
 from interlock.core.sandbox import Layers, Sandbox
 from interlock.host import commands
 from interlock.host.sandbox.command import walls

@@ -9,17 +9,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from interlock.adapters.git import admin, free, intents, locks, objects, settings
+from interlock.adapters.git import admin, intents, locks, names_free, objects, settings
 from interlock.adapters.git.admin import Admin
 from interlock.adapters.git.discover import BRANCHES, Found
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.index_lock import lock_of
 from interlock.adapters.git.intents import Intent
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.trees import check_out, remove_folder
 from interlock.core.gate.changes import SUBMODULE
-from interlock.core.problems import InterlockError
+from interlock.core.problems import InterlockError, refused
 
 
 def lock_path(found: Found) -> Path:
@@ -41,7 +41,7 @@ def make(mirror: Mirror, intent: Intent, own: int) -> None:
             git = found.git().holding(own, shared)
             refs = git.refs(BRANCHES, "refs/remotes/")
             if not begun:
-                free.check_local(found, intent.slug, Path(intent.path), refs)
+                names_free.check_local(found, intent.slug, Path(intent.path), refs)
                 intent = replace(intent, before=tuple(admin.names(found)))
                 intents.write(found, intent)
                 begun = True
@@ -126,7 +126,7 @@ def _register(found: Found, git: GitDir, intent: Intent, tip: str | None) -> Adm
             f"The branch {intent.branch} stands at {tip[:12]} and not at {intent.commit[:12]}.",
             "It holds work that this job did not do.",
             "Rename the branch, or dispatch another slug.",
-            intent.branch,
+            holders=(intent.branch,),
         )
     tree_admin = admin.find(found, path)
     if tree_admin and _is_whole(tree_admin, ref):
@@ -251,5 +251,5 @@ def refuse_submodules(mirror: Mirror, commit: str) -> None:
             f"The main checkout has files in the submodule {filled[0]}, and a task's tree would not.",
             "Trees of tasks are made without the files of submodules, so its tests would be missing.",
             "Use a repository without submodules, or empty it there: git submodule deinit PATH.",
-            *filled,
+            holders=tuple(filled),
         )

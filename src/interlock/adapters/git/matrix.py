@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.git import marks, melting, present
+from interlock.adapters.git import bulk_merge, marks, worktree_state
 from interlock.adapters.git.attributes import attributes_of, is_driver
 from interlock.adapters.git.blobs import blob_names, read_blobs
 from interlock.adapters.git.discover import Found
@@ -61,7 +61,7 @@ class Pot:
     _listed: list[bytes] | None = None
     _drivers: dict[str, str] = field(default_factory=dict)
     _commits: dict[str, str] = field(default_factory=dict)
-    _rows: dict[str, melting.Told] = field(default_factory=dict)
+    _rows: dict[str, bulk_merge.Told] = field(default_factory=dict)
     _changes: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     _trees: dict[PairOf, MergedTree] = field(default_factory=dict)
     _marked: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -127,12 +127,12 @@ class Pot:
             missing = [head for head in heads if head not in self._commits]
         if not missing:
             return
-        told = melting.melt_many(self.made, self.made.git, [(self.base, head) for head in missing])
+        told = bulk_merge.melt_many(self.made, self.made.git, [(self.base, head) for head in missing])
         self._rows |= dict(zip(missing, told, strict=True))
         fresh = {head: each for head, each in zip(missing, told, strict=True) if each.clean}
         for head, each in fresh.items():
             self._commits[head] = self.made.commit(each.tree, [self.base])
-        diffs = melting.diff_trees(self.made, [(self.tree, each.tree) for each in fresh.values()])
+        diffs = bulk_merge.diff_trees(self.made, [(self.tree, each.tree) for each in fresh.values()])
         self._changes |= {head: diffs[(self.tree, each.tree)] for head, each in fresh.items()}
         for head, each in zip(missing, told, strict=True):
             self.known.rows[f"{self.base} {head}"] = (each, self._changes.get(head, ()))
@@ -159,7 +159,7 @@ class Pot:
             found[pair] = self._of_pair(pair, told)
         return {pair: tuple(clashes) for pair, clashes in found.items()}
 
-    def _of_pair(self, pair: PairOf, told: melting.Told) -> list[Clash]:
+    def _of_pair(self, pair: PairOf, told: bulk_merge.Told) -> list[Clash]:
         one, other = pair
         found = []
         self._how([path for path, kind, _ in told.clashes if kind in _WITH_MARKS])
@@ -230,7 +230,7 @@ class Pot:
         base, one, other = (self.made.tree(files) for files in sides)
         root = self.made.commit(base, [])
         pair = (self.made.commit(one, [root]), self.made.commit(other, [root]))
-        (told,) = melting.melt_many(self.made, self.made.bare, [pair])
+        (told,) = bulk_merge.melt_many(self.made, self.made.bare, [pair])
         clashing = {path: _kind(kind) for path, kind, _ in told.clashes}
         for number, key in enumerate(keys):
             name = f"{number:08d}.{key.partition(' ')[0]}"
@@ -246,9 +246,9 @@ class Pot:
         self._drivers |= drivers
         return {path: "binary" if path in drivers else _HOW.get(value, "text") for path, value in told.items()}
 
-    def _whole(self, pairs: Iterable[PairOf], line: Lineage) -> dict[PairOf, melting.Told]:
+    def _whole(self, pairs: Iterable[PairOf], line: Lineage) -> dict[PairOf, bulk_merge.Told]:
         """Pairs merged whole: on the base where they share nothing beyond it, else as one after the other would land."""
-        found: dict[PairOf, melting.Told] = {}
+        found: dict[PairOf, bulk_merge.Told] = {}
         missing: list[PairOf] = []
         for pair in sorted(pairs):
             told = self.known.pairs.get(f"{self.base} {' '.join(pair)}")
@@ -259,7 +259,7 @@ class Pot:
         if missing:
             self._row(sorted({head for pair in missing for head in pair}), objects=True)
             asked = [self._merging(pair, line) for pair in missing]
-            for pair, told in zip(missing, melting.melt_many(self.made, self.made.git, asked), strict=True):
+            for pair, told in zip(missing, bulk_merge.melt_many(self.made, self.made.git, asked), strict=True):
                 found[pair] = told
                 if told.clean:  # of a clash the merged files are wanted as well, and they are gone with the scratch
                     self.known.pairs[f"{self.base} {' '.join(pair)}"] = told
@@ -296,9 +296,9 @@ class Pot:
         line = lineage(self.made.git, self.base, sorted({head for pair in missing for head in pair}))
         self._row(sorted({head for pair in missing for head in pair} - line.rootless), objects=True)
         clean = [pair for pair in missing if all(head in self._commits for head in pair)]
-        told = melting.melt_many(self.made, self.made.git, [self._merging(ordered(*pair), line) for pair in clean])
+        told = bulk_merge.melt_many(self.made, self.made.git, [self._merging(ordered(*pair), line) for pair in clean])
         whole = {pair: each.tree for pair, each in zip(clean, told, strict=True) if each.clean}
-        diffs = melting.diff_trees(self.made, [(self.tree, tree) for tree in whole.values()])
+        diffs = bulk_merge.diff_trees(self.made, [(self.tree, tree) for tree in whole.values()])
         for pair, tree in whole.items():
             self._trees[pair] = MergedTree(tree=tree, changes=diffs[(self.tree, tree)])
         return {pair: self._trees.get(pair) for pair in pairs}
@@ -353,7 +353,7 @@ class Pot:
         """What a task's tree holds now, as a commit on ``head`` that is made here alone; see present.present."""
         if self.found is None:
             raise Misuse("A task's tree can only be looked at in a repository that Interlock has a record of.")
-        return present.present(self.found, self.made, place, head)
+        return worktree_state.present(self.found, self.made, place, head)
 
 
 def _kind(told: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.adapters.git.melting import Told
+from interlock.adapters.git.bulk_merge import Told
 from interlock.core.gate.changes import Change
 
 VERSION: Final = 4

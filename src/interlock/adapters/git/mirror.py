@@ -14,8 +14,9 @@ from typing import Final
 
 from interlock.adapters.git import locks, objects, settings
 from interlock.adapters.git.discover import BRANCHES, TASKS, Found, Remote, config, local_default, remote_of
-from interlock.adapters.git.errors import GitFailed, UnknownBase, refused
+from interlock.adapters.git.errors import GitFailed, UnknownBase
 from interlock.adapters.git.plumbing import GitDir, config_value
+from interlock.core.problems import refused
 from interlock.host.commands import Finished
 from interlock.ports.repository import Base
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.adapters.git import diffs
 from interlock.adapters.git.discover import discover
-from interlock.adapters.git.errors import GitFailed, UnknownRef
+from interlock.adapters.git.errors import GitFailed, NoMergeBase, UnknownRef
 from interlock.adapters.git.plumbing import GitDir, names
 from interlock.core.problems import Refused
 from interlock.ports.repository import Blob
@@ -115,10 +115,19 @@ class Reader:
         return diffs.changes_many(self.git, base, heads)
 
     def cards_named(self, base: str, head: str) -> tuple[str, ...]:
-        """Slugs that the trailers of head's own commits name, whatever its branch is called."""
+        """Slugs that the trailers of head's own commits name, whatever its branch is called.
+
+        Raises Refused (``shallow``) when some of those commits are not here: they could name one.
+        """
+        cut = self.git.path / "shallow"
+        if cut.is_file() and not set(cut.read_text().split()).isdisjoint(self._own(base, head)):
+            raise NoMergeBase(base, head, shallow=True)
         form = f"--format=%(trailers:key={CARD_TRAILER},valueonly)"
         lines = self.git.text("log", form, f"{base}..{head}", seconds=600.0).splitlines()
         return tuple(dict.fromkeys(line.partition("@")[0].strip() for line in lines if line.strip()))
+
+    def _own(self, base: str, head: str) -> list[str]:
+        return self.git.text("rev-list", f"{base}..{head}", seconds=600.0).split()
 
     def patch(self, base: str, head: str) -> str:
         """The textual difference of two commits; no program of a configuration has a part in it."""

@@ -9,13 +9,12 @@ from pathlib import Path
 from interlock.adapters.git import admin, index_lock, merging, objects
 from interlock.adapters.git.commits import commit_tree, temporary_index
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.scratch import ruled
 from interlock.adapters.git.trees import LONG, changed, check_out
 from interlock.core.gate.changes import EXACT
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.isolation import Place
 
 

@@ -11,6 +11,7 @@ from interlock.adapters.git import (
     admin,
     anchor,
     commits,
+    completeness,
     diffs,
     grafting,
     landed,
@@ -20,10 +21,9 @@ from interlock.adapters.git import (
     rebasing,
     reverting,
     trees,
-    whole,
 )
 from interlock.adapters.git.discover import BRANCHES, TASKS, Found, config, discover, remote_of
-from interlock.adapters.git.errors import UnknownRef, refused
+from interlock.adapters.git.errors import UnknownRef
 from interlock.adapters.git.mirror import HEAD, TRACKED, Mirror
 from interlock.adapters.git.reader import Reader, unmerged
 from interlock.adapters.git.sealed import changes, equal, view, work
@@ -32,7 +32,7 @@ from interlock.adapters.git.sealed import rebasing as sealed_rebasing
 from interlock.adapters.git.sealed.layout import Layout
 from interlock.core.contract.policy import Style
 from interlock.core.gate.changes import Change
-from interlock.core.problems import Misuse, Refused
+from interlock.core.problems import Misuse, Refused, refused
 from interlock.core.sandbox import Gate
 from interlock.ports.isolation import Place
 from interlock.ports.meeting import Melting
@@ -381,7 +381,7 @@ class GitRepo:
 
     def lacking(self, base: str, commit: str, heads: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Heads whose change is not whole in the commit, and paths that nobody brought; see whole.lacking."""
-        return whole.lacking(self.mirror.git, base, commit, heads)
+        return completeness.lacking(self.mirror.git, base, commit, heads)
 
     def push_branch(self, branch: str, oid: str, expected: str | None) -> Landing:
         """Move a branch of the remote from an expected commit; see landing.push."""

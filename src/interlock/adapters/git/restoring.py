@@ -10,7 +10,7 @@ from interlock.adapters.git import admin, index_lock, intents, locks, snapshot
 from interlock.adapters.git.admin import Admin
 from interlock.adapters.git.commits import temporary_index
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.making import link, lock_path
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
@@ -18,6 +18,7 @@ from interlock.adapters.git.snapshot import Kept
 from interlock.adapters.git.trash import Bin, bin_of
 from interlock.adapters.git.trees import LONG, check_out
 from interlock.core.gate.changes import EXACT
+from interlock.core.problems import refused
 from interlock.ports.isolation import Place
 
 

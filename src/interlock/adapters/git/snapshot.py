@@ -14,10 +14,11 @@ from interlock.adapters.git import admin, objects
 from interlock.adapters.git.admin import Admin
 from interlock.adapters.git.commits import commit_tree, gitlinks, is_file, temporary_index
 from interlock.adapters.git.discover import BRANCHES, Found
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.trees import LONG, changed, others
+from interlock.core.problems import refused
 from interlock.ports.isolation import Place, SnapshotTaken
 
 LIMIT: Final = 50_000_000  # bytes of ignored files that a snapshot takes, the smallest first
@@ -62,12 +63,21 @@ def snapshot(mirror: Mirror, place: Place, ref: str, *, limit: int = LIMIT) -> S
     reading = mirror.git.also_reading(found.common_dir / "objects")
     tree_admin = admin.registered(found, place)
     extras, incomplete = extras_of(reading, remembered(found, tree_admin, place), picture.kept, place.base)
-    earlier = mirror.git.refs(ref).get(ref)
-    parents = [picture.kept.tip, *extras, *([earlier] if earlier else [])]
-    text = f"Snapshot of {place.branch}\n\n{json.dumps(asdict(picture.kept))}\n"
-    commit = commit_tree(reading, picture.tree, list(dict.fromkeys(parents)), text)
+    commit = commit_picture(reading, mirror.git.refs(ref).get(ref), picture, extras)
     objects.fetch_local(mirror.git, found.common_dir / "objects", [commit], [place.base])
     publish(mirror, ref, commit, place.base)
+    return told(ref, commit, picture, extras, incomplete)
+
+
+def commit_picture(git: GitDir, earlier: str | None, picture: Picture, extras: Sequence[str]) -> str:
+    """Commit a picture, with the branch, the ``extras`` and the ``earlier`` snapshot at its ref as parents."""
+    parents = [picture.kept.tip, *extras, *([earlier] if earlier else [])]
+    text = f"Snapshot of {picture.kept.branch}\n\n{json.dumps(asdict(picture.kept))}\n"
+    return commit_tree(git, picture.tree, list(dict.fromkeys(parents)), text)
+
+
+def told(ref: str, commit: str, picture: Picture, extras: Sequence[str], incomplete: Sequence[str]) -> SnapshotTaken:
+    """What a snapshot holds and leaves out; a commit of HEAD alone is named where it could be kept."""
     loose = picture.kept.head if picture.kept.detached and picture.kept.head in extras else None
     return SnapshotTaken(
         ref=ref,

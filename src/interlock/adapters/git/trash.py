@@ -7,12 +7,11 @@ from pathlib import Path
 
 from interlock.adapters.git import admin, intents, locks, snapshot
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.making import lock_path
 from interlock.adapters.git.mirror import HEAD, Mirror
 from interlock.adapters.git.occupants import occupants
 from interlock.adapters.git.snapshot import Kept
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.isolation import Place
 
 
@@ -77,7 +76,7 @@ def refuse_alive(path: Path, living: tuple[str, ...]) -> None:
             f"A process lives in {path}.",
             "Taking the tree away would pull it from under that process.",
             "End the process, or leave its shell, then try again.",
-            *living,
+            holders=living,
         )
 
 

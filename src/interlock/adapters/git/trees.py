@@ -12,10 +12,10 @@ from typing import Final
 
 from interlock.adapters.git import admin
 from interlock.adapters.git.commits import gitlinks, temporary_index
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.core.contract.paths import decider, parse
+from interlock.core.problems import refused
 from interlock.ports.isolation import Place
 
 LONG: Final = 900.0

@@ -11,9 +11,9 @@ from typing import Final
 
 from interlock.adapters.git import admin, locks, trees
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.occupants import occupants
+from interlock.core.problems import refused
 from interlock.ports.isolation import Place
 
 _SAMPLE: Final = 0.05  # seconds between two looks at the processor time of what lives in the tree

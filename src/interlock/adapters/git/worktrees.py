@@ -10,14 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from interlock.adapters.git import admin, free, intents, locks, making, trash, trees, watching
-from interlock.adapters.git.errors import refused
+from interlock.adapters.git import admin, intents, locks, making, names_free, trash, trees, watching
 from interlock.adapters.git.intents import Intent
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.occupants import occupants
 from interlock.adapters.git.restoring import restore
 from interlock.adapters.git.snapshot import snapshot
 from interlock.core.contract.card import Level
+from interlock.core.problems import refused
 from interlock.host.state import state_folder
 from interlock.ports.isolation import Place, Room, SnapshotTaken
 
@@ -49,7 +49,7 @@ class Worktrees:
         Raises Refused (isolation) for a configured root inside the repository.
         """
         path = self._root() / slug
-        free.outside(self._mirror.found, path)
+        names_free.outside(self._mirror.found, path)
         return path
 
     def _root(self) -> Path:
@@ -65,7 +65,7 @@ class Worktrees:
 
     def check_free(self, slug: str, path: Path) -> None:
         """Raise Refused (name-taken) when a branch, ref or folder is in the way; nothing is made."""
-        free.check_free(self._mirror, slug, path)
+        names_free.check_free(self._mirror, slug, path)
 
     def create(self, place: Place, slug: str) -> Place:
         """Make tree and branch at base; heal a half-made one of this job; make a lost folder again from its branch.

@@ -11,7 +11,7 @@ from interlock.adapters.store.tables import event, landing
 from interlock.core.job.audit import AuditFinding, read_checkpoint
 from interlock.core.job.chain import canonical
 from interlock.core.job.statement import checkpoint
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.ports.history import Signer
 
 _SHOWN = 16
@@ -70,12 +70,10 @@ def check(
 
 
 def _refused(rule: str, what: str) -> Refused:
-    return Refused(
-        Refusal(
-            rule=rule,
-            what=what,
-            why="The checkpoint was signed when the history stood there, and a history only grows.",
-            would_change="The database is brought back as it was; interlock audit names what is gone. See docs/howto/audit.md "
-            "for one that was taken back on purpose.",
-        )
+    return refused(
+        rule=rule,
+        what=what,
+        why="The checkpoint was signed when the history stood there, and a history only grows.",
+        would_change="The database is brought back as it was; interlock audit names what is gone. See docs/howto/audit.md "
+        "for one that was taken back on purpose.",
     )

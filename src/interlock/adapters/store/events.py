@@ -13,7 +13,7 @@ from interlock.core.job.chain import FIRST, Linked, breaks, digest_of
 from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.kinds import KINDS
 from interlock.core.job.lifecycle import IllegalTransition
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 
 _APPENDED: Final = "interlock_appended"
 _COLUMNS = tuple(column for column in table.c if column.name != "digest")
@@ -91,13 +91,11 @@ def check_count(connection: Connection, subject: str, count: int) -> None:
 
 def edited(what: str) -> Refused:
     """The refusal of what somebody changed in the history."""
-    return Refused(
-        Refusal(
-            rule="evidence-edited",
-            what=what,
-            why="What is published or landed is decided from the history, and each event's digest covers all before it.",
-            would_change="Somebody looks who changed the database; interlock audit names every place.",
-        )
+    return refused(
+        rule="evidence-edited",
+        what=what,
+        why="What is published or landed is decided from the history, and each event's digest covers all before it.",
+        would_change="Somebody looks who changed the database; interlock audit names every place.",
     )
 
 

@@ -15,7 +15,7 @@ from interlock.adapters.store.tables import slot
 from interlock.core.job.audit import differing
 from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.lifecycle import FINAL, TRANSITIONS, IllegalTransition, Job, State, apply, fold
-from interlock.core.problems import Refusal, Refused, Stale, UnknownJob
+from interlock.core.problems import Refusal, Refused, Stale, UnknownJob, refused
 from interlock.ports.history import Signer
 
 _OPEN: Final = [state.value for state in State if state not in FINAL]
@@ -101,14 +101,20 @@ def record(
     expect: int | None,
     signer: Signer,
     listed: Collection[str] = (),
+    barred: Refusal | None = None,
 ) -> Event:
-    """Write an event of a job and what follows from it.  Raises as ports.Store.record says."""
+    """Write an event of a job and what follows from it; ``barred`` is why this key may write none that could land.
+
+    Raises as ports.Store.record says.
+    """
     before = load(connection, new.subject, lock=True)
     lock_history(connection)
     known = events.find(connection, new.subject, new.attempt, new.step)
     if known is not None:
         return known
     check_revision(new.subject, before.rev, expect)
+    if barred is not None and before.state not in FINAL and new.kind != "job.abandoned":
+        raise Refused(barred)
     if new.kind == "job.landed":
         raise IllegalTransition("A landing is recorded with its evidence, by the train that landed.")
     if new.kind == "job.published":
@@ -163,14 +169,12 @@ def _refuse_landing(connection: Connection, job: Job, new: NewEvent) -> None:
     from interlock.adapters.store import trains
 
     if (train := trains.landing_with(connection, job.id)) is not None:
-        raise Refused(
-            Refusal(
-                rule="landing",
-                what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
-                why="Its commit may be on the default branch already.",
-                would_change="interlock run finishes the landing.",
-                holders=tuple(member.slug for member in train.landing),
-            )
+        raise refused(
+            rule="landing",
+            what=f"{job.slug} is in train {train.number}, which is signed off and landing.",
+            why="Its commit may be on the default branch already.",
+            would_change="interlock run finishes the landing.",
+            holders=tuple(member.slug for member in train.landing),
         )
 
 

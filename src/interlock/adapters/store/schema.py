@@ -19,6 +19,7 @@ from interlock.host import locks
 
 WAIT_SECONDS: Final = 120
 SCHEMA_LOCK: Final = HISTORY_LOCK + 1
+_NUMBER: Final = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608 -- a constant
 
 
 def ensure(database: Database) -> None:
@@ -57,8 +58,20 @@ def number_of(connection: Connection) -> int:
         query = text("SELECT to_regclass(:name)")
     if connection.execute(query, {"name": VERSION_TABLE}).scalar() is None:
         return 0
-    number = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 -- a constant
-    return int(number or 0)
+    return int(connection.execute(_NUMBER).scalar() or 0)
+
+
+def check(connection: Connection) -> None:
+    """Refuse to write where a newer version migrated the database after this process opened it: it would write by rules that are not its own.
+
+    Raises StoreUnusable.
+    """
+    number = int(connection.execute(_NUMBER).scalar() or 0)
+    if number != SCHEMA:
+        raise StoreUnusable(
+            f"The database has schema {number} by now; this process was started by a version that knows {SCHEMA}.",
+            hint="End this process (an editor's MCP server, a run that stays), and start it again with the newer Interlock. Nothing was written.",
+        )
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from interlock.core.job.seals import Seal
 from interlock.core.job.verified import Verified
 from interlock.core.merge.forge import Approval, ChangeRow
 from interlock.core.merge.train import TrainState
-from interlock.core.problems import Refusal
+from interlock.core.problems import InterlockError, Refusal, Refused
 from interlock.ports.history import Anchor, LandingRow, Signer
 
 
@@ -77,6 +77,7 @@ class SqlStore:
         if signs and not seldom:
             _ = self._signer.key_id  # it takes a moment to load, and nobody should wait for us meanwhile
         with self._database.write() as connection:
+            schema.check(connection)
             appended = events.watched(connection)
             yield connection
             if signs and appended:
@@ -85,6 +86,20 @@ class SqlStore:
                 seals.add(connection, appended, self._signer)
         if signs and appended:
             self._known.add(self._signer.key_id)
+
+    def _barred(self) -> Refusal | None:
+        """Why nothing of this key may stand in jobs and trains, where others could not land them any more; None where it may."""
+        if self._signer is NOBODY:
+            return None
+        try:
+            self._signer.check()
+        except Refused as fault:
+            if fault.code != "evidence-key":
+                raise
+            return fault.refusal
+        except InterlockError:  # rules that cannot be read: what goes on is not lost, and nothing lands meanwhile
+            return None
+        return None
 
     # ------------------------------------------------------------ caps and slots
     def begin_sync(self) -> int:
@@ -100,6 +115,8 @@ class SqlStore:
             return slots.sync(connection, fetched, number, self._now())
 
     def admit(self, request: Request) -> Admitted:
+        if (barred := self._barred()) is not None:
+            raise Refused(barred)
         with self._write() as connection:
             return admission.admit(connection, request, self._now())
 
@@ -141,17 +158,18 @@ class SqlStore:
             return jobs.landed_slugs(connection)
 
     def record(self, event: NewEvent, *, expect: int | None = None) -> Event:
-        if event.subject.startswith(trains.PREFIX):
-            with self._write() as connection:
-                return trains.record(connection, event, self._now(), expect)
         if event.subject.startswith(LONE):
             with self._write() as connection:
                 return events.record(connection, event, self._now())
+        barred = self._barred()
+        if event.subject.startswith(trains.PREFIX):
+            with self._write() as connection:
+                return trains.record(connection, event, self._now(), expect, barred)
         publishes = event.kind == "job.published"
         kept, listed = (self._kept(), self._signer.listed()) if publishes else (None, ())
         with self._write() as connection:
             anchoring.check(connection, kept, self._signer, listed)
-            return jobs.record(connection, event, self._now(), expect, self._signer, listed)
+            return jobs.record(connection, event, self._now(), expect, self._signer, listed, barred)
 
     def event(self, subject: str, attempt: int, step: str) -> Event | None:
         with self._database.read() as connection:
@@ -232,6 +250,10 @@ class SqlStore:
     def trains(self) -> tuple[TrainState, ...]:
         with self._database.read() as connection:
             return trains.listing(connection)
+
+    def check_signed(self, subjects: Sequence[str], listed: Collection[str]) -> None:
+        with self._database.read() as connection:
+            seals.check(connection, subjects, self._signer, listed)
 
     def check_landing(self, event: NewEvent, landings: Sequence[LandingRow]) -> None:
         kept, listed = self._kept(), self._signer.listed()

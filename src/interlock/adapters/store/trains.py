@@ -14,7 +14,7 @@ from interlock.core.job.events import Event, NewEvent
 from interlock.core.job.lifecycle import IllegalTransition, Job, State
 from interlock.core.job.reverting import moved
 from interlock.core.merge.train import TrainState, fold_train
-from interlock.core.problems import Refusal, Refused, UnknownJob
+from interlock.core.problems import Refusal, Refused, UnknownJob, refused
 from interlock.ports.history import LandingRow, Signer
 
 PREFIX = "train:"
@@ -61,11 +61,15 @@ def listing(connection: Connection) -> tuple[TrainState, ...]:
     return tuple(load(connection, number) for number in numbers)
 
 
-def record(connection: Connection, new: NewEvent, at: float, expect: int | None) -> Event:
-    """Write an event of a train and the phase it leads to.  Raises as ports.Store.record says."""
+def record(
+    connection: Connection, new: NewEvent, at: float, expect: int | None, barred: Refusal | None = None
+) -> Event:
+    """Write an event of a train and the phase it leads to; ``barred`` is why this key may not.  Raises as ports.Store.record says."""
     known = _locked(connection, new)
     if known is not None:
         return known
+    if barred is not None:
+        raise Refused(barred)
     if new.kind == "train.landed":
         raise IllegalTransition("A landing is recorded with its evidence, by land.")
     if new.kind == "train.opened":
@@ -198,14 +202,12 @@ def _check_train(train: TrainState, rows: Sequence[LandingRow]) -> None:
     """The train waits for nobody any more, and what lands is what it holds."""
     if train.phase != "signed":
         unsigned = ", ".join(train.unsigned)
-        raise Refused(
-            Refusal(
-                rule="sign-off",
-                what=f"Train {train.number} is {train.phase} and cannot land.",
-                why=f"It waits for the sign-off of {unsigned}." if unsigned else "Only a signed train lands.",
-                would_change="The combined result is tested and signed off.",
-                holders=train.unsigned,
-            )
+        raise refused(
+            rule="sign-off",
+            what=f"Train {train.number} is {train.phase} and cannot land.",
+            why=f"It waits for the sign-off of {unsigned}." if unsigned else "Only a signed train lands.",
+            would_change="The combined result is tested and signed off.",
+            holders=train.unsigned,
         )
     if sorted(member.job for member in train.landing) != sorted(row.job for row in rows):
         raise Refused(_mismatch(f"Train {train.number} holds other changes than those that would land."))
@@ -216,14 +218,12 @@ def _check_whole(train: TrainState, rows: Sequence[LandingRow], new: NewEvent) -
     whole = new.data.get("whole")
     missing = sorted(row.slug for row in rows if whole is not None and row.job not in whole)
     if missing:
-        raise Refused(
-            Refusal(
-                rule="landed-otherwise",
-                what=f"The change of {', '.join(missing)} is not whole in the commit of train {train.number}.",
-                why="What lands holds each member's change, or somebody's work would be undone without a word.",
-                would_change="A person looks at the commit, and the train is built and tested again.",
-                holders=tuple(missing),
-            )
+        raise refused(
+            rule="landed-otherwise",
+            what=f"The change of {', '.join(missing)} is not whole in the commit of train {train.number}.",
+            why="What lands holds each member's change, or somebody's work would be undone without a word.",
+            would_change="A person looks at the commit, and the train is built and tested again.",
+            holders=tuple(missing),
         )
 
 
@@ -243,13 +243,11 @@ def _prove(
     """Derive again that exactly this commit and tree passed: the row that is cited is of it, and its newest row proves it."""
     known = [number for number, _ in evidence.listing(connection, new.subject, row.commit)]
     if row.evidence not in known:
-        raise Refused(
-            Refusal(
-                rule="stale-evidence",
-                what=f"Evidence {row.evidence} is not of commit {row.commit[:12]} of train {train.number}.",
-                why="A landing cites evidence of exactly what lands.",
-                would_change="The combined result is tested again.",
-            )
+        raise refused(
+            rule="stale-evidence",
+            what=f"Evidence {row.evidence} is not of commit {row.commit[:12]} of train {train.number}.",
+            why="A landing cites evidence of exactly what lands.",
+            would_change="The combined result is tested again.",
         )
     evidence.prove(
         connection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NoReturn
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.history import Anchor, Signer
 
 
@@ -39,13 +39,11 @@ class _Nobody:
 
 
 def _refuse() -> NoReturn:
-    raise Refused(
-        Refusal(
-            rule="evidence-unsigned",
-            what="The store was opened without a key.",
-            why="Evidence is signed when it is written, and looked at with the keys of the history when it is used.",
-            would_change="It is opened as the commands do, with the key of this user.",
-        )
+    raise refused(
+        rule="evidence-unsigned",
+        what="The store was opened without a key.",
+        why="Evidence is signed when it is written, and looked at with the keys of the history when it is used.",
+        would_change="It is opened as the commands do, with the key of this user.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from interlock.adapters.tests_syntax import python
 from interlock.core.gate.test_code import TestFile
 
 _MOST_BYTES = 4 << 20
@@ -18,8 +19,6 @@ class SyntaxReader:
 
     def read(self, files: Mapping[str, bytes], *, head: bool) -> dict[str, TestFile]:
         """The tests of the files that can be read, with calls between them resolved."""
-        from interlock.adapters.tests_syntax import python
-
         usable = {path: data for path, data in files.items() if len(data) <= _MOST_BYTES}
         pythons = {
             path: python.parse(path, data, self._platform) for path, data in usable.items() if path.endswith(".py")

@@ -9,6 +9,7 @@ from typing import Final
 
 from interlock.core.agent.outcome import AgentOutcome, Kind, ProcessEnd
 from interlock.core.agent.seen import Denied, Limit, Summary
+from interlock.core.counting import count
 
 _WORDS: Final[dict[str, Kind]] = {
     "cancelled": "cancelled",
@@ -74,4 +75,4 @@ def _terminal(end: ProcessEnd, seen: Summary) -> AgentOutcome:
 def denials(denied: tuple[Denied, ...]) -> str:
     """What was refused to the agent, in one sentence."""
     shown = "; ".join(dict.fromkeys(each.what for each in denied if each.what)) or "something"
-    return f"It was refused {len(denied)} {'thing' if len(denied) == 1 else 'things'}: {shown[:400]}."
+    return f"It was refused {count(len(denied), 'thing')}: {shown[:400]}."

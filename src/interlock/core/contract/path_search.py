@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from interlock.core.contract.segment import ANY_NAME, MAX_STATES, Segment, TooComplex, names
@@ -72,7 +73,7 @@ def _steps(state: _State, required: tuple[Items, ...], excluded: tuple[Items, ..
         [move for at in places for move in _moves(items)[at][0]] for items, places in zip(excluded, sets, strict=True)
     ]
     others = tuple(dict.fromkeys(seg for each in shut for seg, _ in each if seg is not ANY_NAME))
-    for choice in _choices(moves):
+    for choice in product(*moves):
         wanted = tuple(dict.fromkeys(seg for seg, _ in choice if seg is not ANY_NAME)) or _ANYTHING
         after = tuple(position for _, position in choice)
         for name, fit in names(wanted, others):
@@ -81,12 +82,3 @@ def _steps(state: _State, required: tuple[Items, ...], excluded: tuple[Items, ..
                 frozenset(position for seg, position in each if seg is ANY_NAME or seg in taken) for each in shut
             )
             yield (after, left), name
-
-
-def _choices(moves: list[_Moves]) -> Iterator[tuple[tuple[Segment, int], ...]]:
-    if not moves:
-        yield ()
-        return
-    for first in moves[0]:
-        for rest in _choices(moves[1:]):
-            yield (first, *rest)

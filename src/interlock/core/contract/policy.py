@@ -87,9 +87,9 @@ class Flakes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
-    """A checker whose findings on two changes together, minus those on each alone, are conflicts: mypy, tsc, go vet.
+    """A checker whose findings on changes together, minus those on each alone, are conflicts: mypy, tsc, go vet.
 
-    ``reads`` is how its output is read: SARIF, or lines of the form PATH:LINE[:COLUMN]: TEXT.
+    ``reads`` is how its output is read: SARIF, or lines with a place and a text.
     """
 
     name: str

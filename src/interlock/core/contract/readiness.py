@@ -22,6 +22,31 @@ from interlock.core.problems import Problem
 
 _UNDECIDED: Final = re.compile(r"@?(tbd|tba|tbc|todo|fixme|xxx|\?+|none|nobody|unknown|n/a|-+|\.+|_+|)", re.IGNORECASE)
 
+# Lists that a card may not leave empty: field, kind, what, why, fix.
+_NEEDED: Final = (
+    (
+        "owned_paths",
+        "missing",
+        "The card owns no path.",
+        "Every change would be out of scope.",
+        "List what it may change: owned_paths: [src/billing/retry/**, tests/billing/retry/**].",
+    ),
+    (
+        "checks",
+        "no-check",
+        "The card names no check.",
+        "Work that nothing checks cannot be verified, so it could never land.",
+        'List the exact commands: checks: ["npm test -- tests/billing/retry"].',
+    ),
+    (
+        "stop_when",
+        "no-stop-rule",
+        "The card does not say when to stop.",
+        "An agent that may not stop works around what it should ask about.",
+        "List at least one rule: stop_when: [a change outside owned_paths is needed].",
+    ),
+)
+
 Rule = Callable[[Card, Ground, Places], Iterator[Problem]]
 
 
@@ -69,37 +94,10 @@ def warnings_on(card: Card, ground: Ground, places: Places) -> tuple[Problem, ..
 
 
 # ---------------------------------------------------------------- the rules
-def _owned(card: Card, _: Ground, places: Places) -> Iterator[Problem]:
-    if not card.owned_paths and "owned_paths" not in places.spoiled:
-        yield Problem(
-            kind="missing",
-            what="The card owns no path.",
-            why="Every change would be out of scope.",
-            fix="List what it may change: owned_paths: [src/billing/retry/**, tests/billing/retry/**].",
-            where=places.where("owned_paths"),
-        )
-
-
-def _checks(card: Card, _: Ground, places: Places) -> Iterator[Problem]:
-    if not card.checks and "checks" not in places.spoiled:
-        yield Problem(
-            kind="no-check",
-            what="The card names no check.",
-            why="Work that nothing checks cannot be verified, so it could never land.",
-            fix='List the exact commands: checks: ["npm test -- tests/billing/retry"].',
-            where=places.where("checks"),
-        )
-
-
-def _stop(card: Card, _: Ground, places: Places) -> Iterator[Problem]:
-    if not card.stop_when and "stop_when" not in places.spoiled:
-        yield Problem(
-            kind="no-stop-rule",
-            what="The card does not say when to stop.",
-            why="An agent that may not stop works around what it should ask about.",
-            fix="List at least one rule: stop_when: [a change outside owned_paths is needed].",
-            where=places.where("stop_when"),
-        )
+def _needed(card: Card, _: Ground, places: Places) -> Iterator[Problem]:
+    for field, kind, what, why, fix in _NEEDED:
+        if not getattr(card, field) and field not in places.spoiled:
+            yield Problem(kind=kind, what=what, why=why, fix=fix, where=places.where(field))
 
 
 def _questions(card: Card, _: Ground, places: Places) -> Iterator[Problem]:
@@ -204,11 +202,9 @@ _RULES: Final[tuple[Rule, ...]] = (
     own_gate,
     _class,
     _aim,
-    _owned,
+    _needed,
     contradictions,
     ambiguous_brackets,
-    _checks,
-    _stop,
     _questions,
     _owner,
     _database,

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 Spans = tuple[tuple[int, int], ...]
@@ -162,7 +163,7 @@ def _steps(state: _State, required: tuple[Segment, ...], others: tuple[Segment, 
     splits = [spans(token) for each in other_moves for token, _ in each]
     if dots < 3:
         splits.append(_DOT)
-    for choice in _choices(moves):
+    for choice in product(*moves):
         chars = NAME_CHARS
         for token, _ in choice:
             chars = common(chars, spans(token))
@@ -186,15 +187,6 @@ def _moves(segment: Segment, positions: frozenset[int]) -> list[tuple[Token, int
         if at < len(segment.tokens):
             moves.append((segment.tokens[at], at + 1))
     return moves
-
-
-def _choices(moves: list[list[tuple[Token, int]]]) -> Iterable[tuple[tuple[Token, int], ...]]:
-    if not moves:
-        yield ()
-        return
-    for first in moves[0]:
-        for rest in _choices(moves[1:]):
-            yield (first, *rest)
 
 
 def _pieces(chars: Spans, splits: list[Spans]) -> list[Spans]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock.core.contract.around import Service
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 
 
 def in_order(services: Sequence[Service], wanted: Sequence[str] = ()) -> tuple[Service, ...]:
@@ -44,23 +44,19 @@ def _visit(service: Service, known: dict[str, Service], done: dict[str, Service]
 
 def _unknown(name: str, who: str, known: dict[str, Service]) -> Refused:
     have = ", ".join(known) or "none"
-    return Refused(
-        Refusal(
-            rule="service",
-            what=f"{who} needs the service {name}, which is not in the policy.",
-            why=f"interlock.yaml on the default branch has these services: {have}.",
-            would_change=f"Add {name} under services in interlock.yaml, or name another one.",
-        )
+    return refused(
+        rule="service",
+        what=f"{who} needs the service {name}, which is not in the policy.",
+        why=f"interlock.yaml on the default branch has these services: {have}.",
+        would_change=f"Add {name} under services in interlock.yaml, or name another one.",
     )
 
 
 def _circle(names: tuple[str, ...]) -> Refused:
-    return Refused(
-        Refusal(
-            rule="service",
-            what=f"Services come after each other in a circle: {' → '.join(names)}.",
-            why="None of them could be started first.",
-            would_change="Take one name out of an after list in interlock.yaml.",
-            holders=names[:-1],
-        )
+    return refused(
+        rule="service",
+        what=f"Services come after each other in a circle: {' → '.join(names)}.",
+        why="None of them could be started first.",
+        would_change="Take one name out of an after list in interlock.yaml.",
+        holders=names[:-1],
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from interlock.core.contract.card import Check
+from interlock.core.counting import count, some
 from interlock.core.gate.accepted import BY_NAME
 from interlock.core.gate.flaky import failed_tests, shaken
 from interlock.core.gate.recognise import pytest_command
@@ -43,7 +44,7 @@ def judge_check(check: Check, run: CheckRun, base_run: CheckRun | None, beside: 
     report, every skipped test counts as newly skipped (facts/peers §6.3: no signal is not green).
     """
     flaky = shaken((*beside.earlier, run))
-    notes = (f"Flaky, failed and then passed on this tree: {_list(flaky)}.",) if flaky else ()
+    notes = (f"Flaky, failed and then passed on this tree: {some(flaky, 3)}.",) if flaky else ()
     found = _findings(check, run, base_run, beside, flaky)
     if not found:
         return Verdict(run=run, state="passed", flaky=flaky, notes=notes, reruns=beside.earlier)
@@ -127,7 +128,9 @@ def _failed(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     report = run.report
     bad = failed_tests(report)
     if bad and run.exit_code == 0:
-        what = f"The check ended with 0 although its report holds {_count(bad)} that failed: {_list(bad)}."
+        what = (
+            f"The check ended with 0 although its report holds {count(len(bad), 'test')} that failed: {some(bad, 3)}."
+        )
         return "report-conflict", what, bad
     if bad:
         return _against(bad, base)
@@ -155,11 +158,11 @@ def _against(bad: tuple[str, ...], base: CheckRun | None) -> Found:
     known = set(failed_tests(base.report)) if base is not None else set()
     old = [case for case in bad if case in known]
     if len(old) == len(bad):
-        return "base-fails", f"{_count(bad)} failed, and on the base as well: {_list(bad)}.", bad
+        return "base-fails", f"{count(len(bad), 'test')} failed, and on the base as well: {some(bad, 3)}.", bad
     new = [case for case in bad if case not in known]
-    what = f"{_count(bad)} failed: {_list(bad)}."
+    what = f"{count(len(bad), 'test')} failed: {some(bad, 3)}."
     if old:
-        what += f" New: {_list(new)}; failing on the base as well: {_list(old)}."
+        what += f" New: {some(new, 3)}; failing on the base as well: {some(old, 3)}."
     return "tests-failed", what, bad
 
 
@@ -181,7 +184,7 @@ def _lost(run: CheckRun, base: CheckRun | None, moves: Moves) -> Found:
     gone = removed(base.report if base else None, run.report, moves) if run.report else ()
     if not gone:
         return None
-    return "tests-removed", f"{_count(gone)} that passed on the base did not run: {_list(gone)}.", gone
+    return "tests-removed", f"{count(len(gone), 'test')} that passed on the base did not run: {some(gone, 3)}.", gone
 
 
 def _skipped(check: Check, run: CheckRun, base: CheckRun | None, moves: Moves) -> Found:
@@ -191,8 +194,7 @@ def _skipped(check: Check, run: CheckRun, base: CheckRun | None, moves: Moves) -
     if not idle:
         return None
     known = "skipped or expected to fail, and not so on the base"
-    verb = "is" if len(idle) == 1 else "are"
-    return "tests-skipped", f"{_count(idle)} {verb} {known}: {_list(idle)}.", idle
+    return "tests-skipped", f"{count(len(idle), 'test is', 'tests are')} {known}: {some(idle, 3)}.", idle
 
 
 def _new_and_flaky(run: CheckRun, base: CheckRun | None, flaky: tuple[str, ...]) -> Found:
@@ -204,21 +206,16 @@ def _new_and_flaky(run: CheckRun, base: CheckRun | None, flaky: tuple[str, ...])
     new = tuple(case for case in flaky if known is None or case not in known.cases)
     if not new:
         return None
-    return "flaky", f"{_count(new)} of this work failed and then passed on the same tree: {_list(new)}.", new
+    return (
+        "flaky",
+        f"{count(len(new), 'test')} of this work failed and then passed on the same tree: {some(new, 3)}.",
+        new,
+    )
 
 
 def _allows_none(check: Check) -> bool:
     """``at_least: 0`` is the explicit allowance for a check without tests."""
     return check.report is not None and check.report.at_least == 0
-
-
-def _count(tests: Sequence[str]) -> str:
-    return "1 test" if len(tests) == 1 else f"{len(tests)} tests"
-
-
-def _list(tests: Sequence[str]) -> str:
-    shown = ", ".join(tests[:3])
-    return shown if len(tests) <= 3 else f"{shown} and {len(tests) - 3} more"
 
 
 _RULES: tuple[Rule, ...] = (_unfinished, _planned, _no_test, _report_fault, _failed, _too_few, judge_findings)

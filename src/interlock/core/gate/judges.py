@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.core.contract.paths import Pattern, parse
+from interlock.core.counting import some
 from interlock.core.gate import conftests, makefiles
 from interlock.core.gate import judging_configs as configs
 from interlock.core.gate.changes import Change
@@ -147,9 +148,8 @@ def judge_judges(touched: tuple[Touched, ...]) -> Verdict | None:
     if not touched:
         return None
     tests = tuple(sorted(map(str, touched)))
-    more = f"; and {len(tests) - 3} more" if len(tests) > 3 else ""
     run = CheckRun(run=RUN, exit_code=None, seconds=0.0, log="", tail="\n".join(tests))
-    what = f"The work changes what judges it: {'; '.join(tests[:3])}{more}."
+    what = f"The work changes what judges it: {some(tests, 3, '; ')}."
     return Verdict(run=run, state="refused", rule="judge-changed", what=what, tests=tests)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from interlock.core.gate import judging_configs as configs
-
-Read = Callable[[str], bytes | None]
 
 # Settings that are for one tool alone → the words of a command by which that tool is known to judge.  A path where it has a slash.
 _WHOLE: Final = (

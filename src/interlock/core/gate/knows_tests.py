@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from interlock.core.counting import some
 from interlock.core.gate import judging_configs as configs
 from interlock.core.gate.changes import Change
 from interlock.core.gate.knows_python import Asked, python_asks
@@ -141,9 +142,8 @@ def judge_knowing(found: tuple[str, ...]) -> Verdict | None:
     """The verdict on what was found; None when nothing was.  Its tests are the places, for an acceptance."""
     if not found:
         return None
-    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
     what = (
-        f"Code of the product newly asks whether it is being tested: {'; '.join(found[:3])}{more}. "
+        f"Code of the product newly asks whether it is being tested: {some(found, 3, '; ')}. "
         "What behaves otherwise for its tests is not shown by them."
     )
     run = CheckRun(run=RUN, exit_code=None, seconds=0.0, log="", tail="\n".join(found))

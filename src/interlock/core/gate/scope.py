@@ -7,21 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
+from interlock.core.contract.overlap import HasPaths
 from interlock.core.contract.paths import Pattern, decider, explain, parse
 from interlock.core.gate.changes import SUBMODULE, SYMLINK, Change
 from interlock.core.gate.links import leads_out
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 
 
-class HasScope(Protocol):
+class HasScope(HasPaths, Protocol):
     """What a change is judged against: a card, or the record of one."""
 
-    @property
-    def slug(self) -> str: ...
-    @property
-    def owned_paths(self) -> tuple[str, ...]: ...
-    @property
-    def read_only_paths(self) -> tuple[str, ...]: ...
     @property
     def prohibited_paths(self) -> tuple[str, ...]: ...
 
@@ -75,13 +70,11 @@ def judge_scope(card: HasScope, changes: Sequence[Change], *, protected_paths: S
 def scope_of(card: HasScope, protected_paths: Sequence[str]) -> Scope:
     """The card's patterns.  Raises Refused (missing) when it owns nothing, PatternError."""
     if not card.owned_paths:
-        raise Refused(
-            Refusal(
-                rule="missing",
-                what=f"The card {card.slug} owns no path.",
-                why="A card without owned_paths allows no change, and an empty list is more likely a slip.",
-                would_change="Owned paths on the card, on the default branch.",
-            )
+        raise refused(
+            rule="missing",
+            what=f"The card {card.slug} owns no path.",
+            why="A card without owned_paths allows no change, and an empty list is more likely a slip.",
+            would_change="Owned paths on the card, on the default branch.",
         )
     return Scope(
         owned=_patterns(card.owned_paths),

@@ -8,6 +8,7 @@ from typing import Final
 
 from interlock.core.contract.card import Check
 from interlock.core.contract.surfaces import DROP, FACTOR, CoverageLimits, Limit, Picture
+from interlock.core.counting import count, some
 from interlock.core.gate.api_contract import breaking
 from interlock.core.job.evidence import CheckRun
 from interlock.core.job.surface import Shot, Surface, ToolFinding, ratio
@@ -53,8 +54,7 @@ def findings(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     known = Counter(finding.identity for finding in before)
     fresh = _beyond([finding for finding in counted if not finding.suppressed], open_known)
     if fresh:
-        many = f"{len(fresh)} findings" if len(fresh) > 1 else "1 finding"
-        return "findings", f"{many} that the base does not have: {_some(fresh)}.", _names(fresh)
+        return "findings", f"{count(len(fresh), 'finding')} that the base does not have: {_some(fresh)}.", _names(fresh)
     if check.report is not None and check.report.allow_suppressed:
         return None
     silent = _beyond([finding for finding in counted if finding.suppressed], known)
@@ -115,7 +115,7 @@ def numbers(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     limits = {limit.name: limit for limit in check.limits}
     gone = sorted((set(limits) | set(before)) - set(now))
     if gone:
-        known = f"{len(now)} others were" if len(now) != 1 else "1 other was"
+        known = count(len(now), "other was", "others were")
         return (
             "too-low",
             f"{', '.join(gone[:3])} {'was' if len(gone) == 1 else 'were'} not measured, and {known}.",
@@ -176,8 +176,7 @@ def interface(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
     broken = breaking(before, here.interface)
     if not broken:
         return None
-    more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
-    return "api-broken", f"The interface breaks: {'; '.join(broken[:3])}{more}.", broken
+    return "api-broken", f"The interface breaks: {some(broken, 3, '; ')}.", broken
 
 
 def shots(check: Check, run: CheckRun, base: CheckRun | None) -> Found:
@@ -260,5 +259,4 @@ def _names(found: list[ToolFinding]) -> tuple[str, ...]:
 
 
 def _some(found: list[ToolFinding]) -> str:
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return "; ".join(finding.shown for finding in found[:3]) + more
+    return some(_names(found), 3, "; ")

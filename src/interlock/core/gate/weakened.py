@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from interlock.core.counting import count, some
 from interlock.core.gate.looser import looser, vaguer
 from interlock.core.gate.paired import Pairs, Placed, pair
 from interlock.core.gate.renamed import follow
@@ -54,9 +55,8 @@ def judge_tests(found: tuple[Weakness, ...]) -> Verdict | None:
     if not found:
         return None
     tests = tuple(sorted(str(each) for each in found))
-    more = f"; and {len(tests) - 3} more" if len(tests) > 3 else ""
     run = CheckRun(run=RUN, exit_code=None, seconds=0.0, log="", tail="\n".join(tests))
-    what = f"Tests demand less than on the base: {'; '.join(tests[:3])}{more}."
+    what = f"Tests demand less than on the base: {some(tests, 3, '; ')}."
     return Verdict(run=run, state="refused", rule="tests-weakened", what=what, tests=tests)
 
 
@@ -64,8 +64,7 @@ def judge_gone(moves: Moves) -> Verdict | None:
     """The verdict on tests that are gone, for checks that leave no report to see it by; None when none is."""
     if not moves.gone:
         return None
-    more = f" and {len(moves.gone) - 3} more" if len(moves.gone) > 3 else ""
-    what = f"Tests of the base are gone, and no check has a report to tell why: {', '.join(moves.gone[:3])}{more}."
+    what = f"Tests of the base are gone, and no check has a report to tell why: {some(moves.gone, 3)}."
     run = CheckRun(run=f"{RUN}, removed", exit_code=None, seconds=0.0, log="", tail="\n".join(moves.gone))
     return Verdict(run=run, state="refused", rule="tests-removed", what=what, tests=moves.gone)
 
@@ -222,8 +221,7 @@ def _told(old: TestCode, new: TestCode, gone: Counter[str], short: int) -> str:
         return f"has {new.cases} cases instead of {old.cases}"
     there = {each.text for each in new.asserts}
     texts = [f"line {each.line} {each.text}" for each in old.asserts if gone[each.shape] and each.text not in there]
-    many = "1 assertion" if short == 1 else f"{short} assertions"
-    return f"lost {many}: {', '.join(texts[:3])}"
+    return f"lost {count(short, 'assertion')}: {', '.join(texts[:3])}"
 
 
 def _shapes(code: TestCode) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from interlock.core.counting import count
 from interlock.core.gate.beside_tests import beside_tests
 from interlock.core.gate.changes import Change
 from interlock.core.gate.fixed_answers import fixed_answers
@@ -115,6 +116,6 @@ def _data(changes: Sequence[Change], both: Both, trees: Trees) -> Iterator[str]:
 
 def _silenced(changes: Sequence[Change], both: Both) -> Iterator[str]:
     for change in changes:
-        count = lines_silenced(change.path, *both(change.path))
-        if count:
-            yield f"{change.path}: {count} more {'line is' if count == 1 else 'lines are'} silenced for a checker."
+        more = lines_silenced(change.path, *both(change.path))
+        if more:
+            yield f"{change.path}: {count(more, 'more line is', 'more lines are')} silenced for a checker."

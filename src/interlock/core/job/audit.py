@@ -14,7 +14,7 @@ from interlock.core.job.kinds import KINDS
 from interlock.core.job.lifecycle import TRANSITIONS, IllegalTransition, Job, Waiting, admit, apply
 from interlock.core.job.seals import Seal, unsealed
 from interlock.core.job.statement import CHECKPOINT
-from interlock.core.job.trust import doubt, named
+from interlock.core.job.trust import doubt, named, signer_of
 from interlock.core.problems import Refused
 
 State = Literal["wrong", "missing"]
@@ -316,5 +316,7 @@ def look_at_seals(
     if since is None:
         return
     for each in unsealed(seals, walk.at, opened, since=since, last=walk.last):
-        state: State = "missing" if each.gone or each.refusal.rule == "evidence-key" else "wrong"
+        told = [signer_of(seal.envelope) in walk.keys for seal in seals if each.first <= seal.seq <= each.last]
+        untrusted = each.unread and each.refusal.rule == "evidence-unsigned" and all(told)
+        state: State = "missing" if each.gone or untrusted or each.refusal.rule == "evidence-key" else "wrong"
         yield AuditFinding(state=state, rule=each.refusal.rule, where=f"event {each.first}", what=each.refusal.what)

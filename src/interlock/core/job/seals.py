@@ -5,6 +5,7 @@ Digests alone need no key: without a seal, who can write to the database can add
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -35,17 +36,31 @@ _NOBODY: Final[Why] = ("evidence-unsigned", "{events} {were} signed by nobody wh
 _GONE: Final[Why] = ("evidence-edited", "{events} {were} signed when {they were} written, and {are} gone.")
 _OTHER: Final[Why] = ("evidence-edited", "{events} {are} not what was signed when {they were} written.")
 _TWICE: Final[Why] = ("evidence-replayed", "{events} {are} signed a second time.")
+_UNREAD: Final = "The signature of {events}: "
 _STRIPPED: Final[Why] = ("evidence-unsigned", "{events} {are} signed, and signatures of events before are gone.")
+
+_LOOK: Final = (
+    "Somebody looks who wrote to the database, and brings it back; interlock audit names every place. Where a process of an older "
+    "version went on after the upgrade, end it, abandon the job, clean it, and dispatch it again."
+)
+_LIST_IT: Final = (
+    "List that key under evidence.keys in interlock.yaml on the default branch, if it is the team's (interlock audit --keys prints the "
+    "line); otherwise abandon the job, clean it, and dispatch it again on a machine whose key is listed."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsealed:
-    """Events that no seal holds, from ``first`` to ``last``, and why; ``gone``: they are not there any more."""
+    """Events that no seal holds, from ``first`` to ``last``, and why.
+
+    ``gone``: they are not there any more.  ``unread``: a seal is there, and what it says could not be told by the keys that count.
+    """
 
     first: int
     last: int
     refusal: Refusal
     gone: bool
+    unread: bool
 
 
 def sealed_as(*, first: int, seq: int, digest: str, since: int) -> bytes:
@@ -75,7 +90,13 @@ def unsealed(
     for why, same in groupby(faults, key=itemgetter(2)):
         places = list(same)
         first, end = places[0][0], places[-1][1]
-        yield Unsealed(first=first, last=end, refusal=_refusal(why, first, end), gone=why == _GONE)
+        yield Unsealed(
+            first=first,
+            last=end,
+            refusal=_refusal(why, first, end),
+            gone=why == _GONE,
+            unread=why[1].startswith(_UNREAD),
+        )
 
 
 def _faults(
@@ -110,20 +131,21 @@ def _why(seal: Seal, digests: Mapping[int, str | None], opened: Callable[[str], 
     try:
         payload = opened(seal.envelope)
     except Refused as fault:
-        return fault.refusal.rule, f"The signature of {{events}}: {fault.refusal.what.replace('{', '(')}"
+        return fault.refusal.rule, f"{_UNREAD}{fault.refusal.what.replace('{', '(')}"
     if payload == sealed_as(first=seal.first, seq=seal.seq, digest=digest, since=since):
         return None
     return _STRIPPED if (_since(payload) or since) < since else _OTHER
 
 
 def covering(seals: Sequence[Seal], wanted: Collection[int]) -> tuple[tuple[Seal, ...], int | None]:
-    """The seals that hold these events, and the first event that none holds."""
+    """The seals, given in their order, that hold these events, and the first event that none holds."""
     found: dict[int, Seal] = {}
+    ends = [seal.seq for seal in seals]
     for seq in sorted(wanted):
-        held = next((seal for seal in seals if seal.first <= seq <= seal.seq), None)
-        if held is None:
+        at = bisect_left(ends, seq)
+        if at == len(seals) or seals[at].first > seq:
             return tuple(found.values()), seq
-        found[held.seq] = held
+        found[ends[at]] = seals[at]
     return tuple(found.values()), None
 
 
@@ -152,5 +174,5 @@ def _refusal(why: Why, first: int, last: int) -> Refusal:
         rule=rule,
         what=said,
         why="Each event is signed in the transaction that writes it, so that nobody without a key can add one.",
-        would_change="Somebody looks who wrote to the database, and brings it back; interlock audit names every place.",
+        would_change=_LIST_IT if rule == "evidence-key" else _LOOK,
     )

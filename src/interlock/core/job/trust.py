@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from interlock.core.counting import some
 from interlock.core.job.chain import Filed, canonical, sha256, signed_json
 from interlock.core.job.evidence import Evidence
 from interlock.core.job.statement import columns_differ, differs, is_of_another, statement
@@ -46,7 +47,7 @@ def unlisted(key: str, what: str) -> Refusal:
         what=f"{what}, which interlock.yaml does not list.",
         why="The policy on the default branch says which keys may sign, so that who can write to the history cannot add one.",
         would_change=f"Add {key} under evidence.keys in interlock.yaml on the default branch, if it is the team's; "
-        "otherwise have the checks run by somebody whose key is listed.",
+        "otherwise it is done on a machine whose key is listed. interlock run fetches the list.",
         holders=(key,),
     )
 
@@ -70,8 +71,7 @@ def _unequal(row: Filed, said: Evidence | None, signed: Mapping[str, Any]) -> Re
         return _refusal("evidence-replayed", f"{named(row)} holds what was signed about {_told(signed)}.")
     if not fields:
         return None
-    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-    what = f"{named(row)} is not what was signed: {', '.join(fields[:_SHOWN])}{more} differ."
+    what = f"{named(row)} is not what was signed: {some(fields, _SHOWN)} differ."
     return _refusal("evidence-edited", what)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 PairKind = Literal["textual", "semantic"]
 Tier = Literal["declared", "text", "facts", "diagnostics"]
-
-TIERS: Final[tuple[Tier, ...]] = ("declared", "text", "facts", "diagnostics")
 """From cheap to dear; the train's own run comes after them and is the only one that proves anything."""
 
 

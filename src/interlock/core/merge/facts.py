@@ -13,7 +13,7 @@ MarkKind = Literal[
     "env", "flag", "key", "route", "fixture", "migration", "table", "column", "package", "registration", "revision"
 ]
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Counted up when files are read in another way, so that no kept fact of an older reader is used."""
 
 

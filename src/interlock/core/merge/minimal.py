@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 from interlock.core.merge.queue import Set
 
 
-def minimal(member: str, before: Set, green: Mapping[Set, bool], needed: Set = ()) -> tuple[Set, Set | None]:
+def minimal(member: str, before: Set, green: Mapping[Set, bool]) -> tuple[Set, Set | None]:
     """Those of ``before`` that ``member`` fails with, and the set to test next (None: nothing more is to be tested).
 
-    ``before`` with the member is known red, ``needed`` are known to belong to it; ``green`` maps tested sets to results.  Each round
+    ``before`` with the member is known red; ``green`` maps tested sets to results.  Each round
     finds by halving the shortest beginning that is red, whose last one belongs to it: about log2(n) runs for each
     partner, after which leaving any one of them out is green.  Where results contradict each other it ends all the same.
     """
-    chosen, pool = set(needed), tuple(job for job in before if job not in needed)
+    chosen: set[str] = set()
+    pool = tuple(before)
     while True:
         found = tuple(job for job in before if job in chosen)
         if not pool:

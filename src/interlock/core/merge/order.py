@@ -11,7 +11,6 @@ def train_order(
     jobs: Iterable[Job],
     landed: frozenset[str],
     depends_on: Mapping[str, tuple[str, ...]],
-    limit: int | None = None,
     *,
     approved: Mapping[str, float] | None = None,
 ) -> tuple[Job, ...]:
@@ -28,7 +27,7 @@ def train_order(
         return since.get(job.id, job.admitted_at), job.admitted_at, job.id
 
     ready = sorted((job for job in jobs if job.state is State.READY and not job.held), key=due)
-    return tuple(_dependencies_first(ready, landed, depends_on)[:limit])
+    return tuple(_dependencies_first(ready, landed, depends_on))
 
 
 def _dependencies_first(

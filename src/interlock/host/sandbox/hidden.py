@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.host.state import keys_folder
 
 
@@ -21,12 +21,10 @@ def check(sources: Iterable[str]) -> None:
     for source in sources:
         real = os.path.realpath(source)
         if source and os.path.commonpath([real, keys]) in (real, keys):
-            raise Refused(
-                Refusal(
-                    rule="sandbox",
-                    what=f"{source} cannot be shown in a sandbox.",
-                    why=f"It holds {keys}, where the key is that evidence is signed with.",
-                    would_change="Name the file or folder itself that is needed, not one that holds the keys.",
-                    holders=(keys,),
-                )
+            raise refused(
+                rule="sandbox",
+                what=f"{source} cannot be shown in a sandbox.",
+                why=f"It holds {keys}, where the key is that evidence is signed with.",
+                would_change="Name the file or folder itself that is needed, not one that holds the keys.",
+                holders=(keys,),
             )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import Refused, refused
 
 USER: Final = "INTERLOCK_AGENT_USER"
 """Names the user that agents run as when Interlock is root: a name or a number."""
@@ -104,4 +104,4 @@ def _uid_of(name: str) -> int:
 
 
 def _refused(what: str, why: str, would_change: str) -> Refused:
-    return Refused(Refusal(rule="root", what=what, why=why, would_change=would_change))
+    return refused(rule="root", what=what, why=why, would_change=would_change)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.core.sandbox import RUN, Bind
 from interlock.host.sandbox import system, toolchains
 
@@ -40,13 +40,11 @@ def python() -> Python:
         found = shutil.which(f"python3.{minor}", path="/usr/bin:/usr/local/bin")
         if found and system.is_shown(os.path.realpath(found)):
             return Python(os.path.realpath(found), None)
-    raise Refused(
-        Refusal(
-            rule="sandbox",
-            what="No Python can be shown inside a sandbox.",
-            why=f"{below} stands in {prefix}, which holds more than Python, and /usr has none from 3.{_OLDEST}.",
-            would_change=f"Install python3.{_OLDEST} or later below /usr, or run Interlock with a Python in a folder of its own.",
-        )
+    raise refused(
+        rule="sandbox",
+        what="No Python can be shown inside a sandbox.",
+        why=f"{below} stands in {prefix}, which holds more than Python, and /usr has none from 3.{_OLDEST}.",
+        would_change=f"Install python3.{_OLDEST} or later below /usr, or run Interlock with a Python in a folder of its own.",
     )
 
 

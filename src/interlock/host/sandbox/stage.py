@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.host.sandbox import bwrap, system
 from interlock.host.sandbox.identity import group_of
 
@@ -71,12 +71,10 @@ class Stage:
 def _setpriv() -> str:
     found = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     if found is None or not system.is_shown(os.path.realpath(found)):
-        raise Refused(
-            Refusal(
-                rule="sandbox",
-                what="setpriv is not on this machine.",
-                why="Interlock runs as root, and a sandbox gives up root through setpriv (util-linux).",
-                would_change="Install util-linux, or run Interlock as a user of its own.",
-            )
+        raise refused(
+            rule="sandbox",
+            what="setpriv is not on this machine.",
+            why="Interlock runs as root, and a sandbox gives up root through setpriv (util-linux).",
+            would_change="Install util-linux, or run Interlock as a user of its own.",
         )
     return found

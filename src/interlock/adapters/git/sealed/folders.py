@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.sealed.layout import NOTE, Task
 from interlock.adapters.git.trees import remove_folder
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 
 
 def beside(path: Path, job: str) -> Path:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import names
 from interlock.adapters.git.sealed import bases, making, owning, repository, store
@@ -21,6 +20,7 @@ from interlock.adapters.git.sealed.bases import Layer
 from interlock.adapters.git.sealed.layout import Kit
 from interlock.adapters.git.sealed.lower import OPAQUE, Lower, is_opaque, is_whiteout
 from interlock.adapters.git.trees import LONG, remove_folder
+from interlock.core.problems import refused
 from interlock.core.sandbox import Layers, Sandbox
 from interlock.ports.isolation import Room
 

@@ -12,13 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.sealed import owning, store
 from interlock.adapters.git.sealed.layout import Kit
 from interlock.core.contract.around import Dependency
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.approvals import hosts_allowed, rules_of
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 from interlock.core.sandbox import AT, HOME, Sandbox
 from interlock.ports.isolation import Room
 
@@ -109,7 +108,7 @@ def install_all(kit: Kit, commit: str, wanted: Needs, tree: Path, home: Path) ->
                 f"The dependencies could not be installed ({each.install}): {fault.refusal.what}",
                 "A task without them could not run its checks, so it does not start.",
                 f"Read {log}, mend the cause, and dispatch again. {_closed(wanted)}{fault.refusal.would_change}".strip(),
-                *fault.refusal.holders,
+                holders=fault.refusal.holders,
             ) from fault
 
 

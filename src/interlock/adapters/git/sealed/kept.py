@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final
 
 from interlock.adapters.git import objects
 from interlock.adapters.git import snapshot as plain
-from interlock.adapters.git.commits import commit_tree, temporary_index
+from interlock.adapters.git.commits import temporary_index
 from interlock.adapters.git.discover import BRANCHES
 from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import Mirror
@@ -45,22 +44,9 @@ def snapshot(
     """
     view.registered(layout, place)
     taken = take(mirror, layout, task, limit=limit)
-    picture = taken.picture
-    earlier = mirror.git.refs(ref).get(ref)
-    parents = [picture.kept.tip, *taken.extras, *([earlier] if earlier else [])]
-    text = f"Snapshot of {task.branch}\n\n{json.dumps(asdict(picture.kept))}\n"
-    commit = commit_tree(mirror.git, picture.tree, list(dict.fromkeys(parents)), text)
+    commit = plain.commit_picture(mirror.git, mirror.git.refs(ref).get(ref), taken.picture, taken.extras)
     plain.publish(mirror, ref, commit, task.base)
-    loose = picture.kept.head if picture.kept.detached and picture.kept.head in taken.extras else None
-    return SnapshotTaken(
-        ref=ref,
-        oid=commit,
-        modified=picture.modified,
-        untracked=picture.untracked,
-        ignored=picture.ignored,
-        left_out=(*picture.left_out, *taken.incomplete),
-        detached=(loose,) if loose else (),
-    )
+    return plain.told(ref, commit, taken.picture, taken.extras, taken.incomplete)
 
 
 def take(mirror: Mirror, layout: Layout, task: Task, *, limit: int = LIMIT) -> Taken:

@@ -9,15 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from interlock.adapters.git import free, intents, locks, objects
+from interlock.adapters.git import intents, locks, names_free, objects
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.making import refuse_submodules, write_files
 from interlock.adapters.git.sealed import bases, deltas, folders, owning, repository, store
 from interlock.adapters.git.sealed.bases import Layer
 from interlock.adapters.git.sealed.layout import Kit, Task
 from interlock.adapters.git.trees import LONG, remove_folder
-from interlock.core.problems import InterlockError, Refused
+from interlock.core.problems import InterlockError, Refused, refused
 from interlock.core.sandbox import Sandbox
 from interlock.ports.isolation import Place, Room
 
@@ -163,7 +163,7 @@ def _claim(kit: Kit, wanted: Wanted, undo: _Undo, *, fresh: bool) -> tuple[Task,
         )
         refs = found.git().refs(BRANCHES, "refs/remotes/")
         if not undo.begun:
-            free.check_local(found, wanted.slug, place.path, refs)
+            names_free.check_local(found, wanted.slug, place.path, refs)
         with bases.standing(kit.layout):
             if layer is not None and not all(folder.is_dir() for folder in layer.lower):
                 continue
@@ -198,7 +198,7 @@ def _taken(place: Place, jobs: list[str]) -> Refused:
         f"The branch {place.branch} and the folder {place.path} belong to job {jobs[0]}.",
         "A task gets a branch and a folder of its own, never somebody else's.",
         "Clean that job, or choose another slug.",
-        *(f"job {job}" for job in jobs),
+        holders=tuple(f"job {job}" for job in jobs),
     )
 
 
@@ -218,7 +218,7 @@ def _branch(kit: Kit, wanted: Wanted, refs: dict[str, str], *, begun: bool) -> N
             f"The branch {place.branch} stands at {tip[:12]}.",
             "It may hold work that this job did not do.",
             "Rename the branch, or dispatch another slug.",
-            place.branch,
+            holders=(place.branch,),
         )
     known = list(dict.fromkeys(refs.values()))
     if place.base not in known and not objects.complete(user, [place.base], known):

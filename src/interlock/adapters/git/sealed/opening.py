@@ -7,12 +7,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.sealed import changes, looking
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.sealed.lower import Lower
-from interlock.core.problems import Misuse
+from interlock.core.problems import Misuse, refused
 
 
 def materialise(mirror: Mirror, layout: Layout, task: Task, target: Path) -> tuple[str, ...]:  # noqa: ARG001 - as its kin

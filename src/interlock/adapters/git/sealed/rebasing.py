@@ -10,7 +10,6 @@ from pathlib import Path
 from interlock.adapters.git import locks, merging, objects
 from interlock.adapters.git.commits import commit_tree, temporary_index
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.merging import Melt
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.rebasing import Rebasing, unsaved
@@ -19,6 +18,7 @@ from interlock.adapters.git.sealed import changes, equal, head, looking, standin
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.trees import LONG, check_out
 from interlock.core.gate.changes import EXACT
+from interlock.core.problems import refused
 
 
 def rebase_place(layout: Layout, job: Rebasing) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from interlock.adapters.git import commits
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.plumbing import GitDir, names, packed
 from interlock.adapters.git.sealed import changes, looking
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.sealed.lower import Lower
 from interlock.adapters.git.trees import LONG
 from interlock.core.gate.changes import EXACT, SUBMODULE
+from interlock.core.problems import refused
 
 INDEX_BYTES: Final = 300_000_000
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from interlock.adapters.git.admin import there as is_folder
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir
 from interlock.adapters.git.sealed.layout import Layout, Task
-from interlock.core.problems import Misuse
+from interlock.core.problems import Misuse, refused
 from interlock.host import namespace
 from interlock.ports.isolation import Place
 

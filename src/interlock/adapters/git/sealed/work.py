@@ -9,12 +9,13 @@ from pathlib import Path
 from interlock.adapters.git import commits, locks, objects
 from interlock.adapters.git.commits import Committing, temporary_index
 from interlock.adapters.git.discover import BRANCHES
-from interlock.adapters.git.errors import GitFailed, refused
+from interlock.adapters.git.errors import GitFailed
 from interlock.adapters.git.mirror import Mirror
 from interlock.adapters.git.plumbing import GitDir, packed
 from interlock.adapters.git.sealed import head, looking, objects_of, standing, view
 from interlock.adapters.git.sealed.layout import Layout, Task
 from interlock.adapters.git.trees import LONG
+from interlock.core.problems import refused
 from interlock.ports.repository import Work
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from interlock.core.merge.facts import Symbol
+from interlock.core.merge.meet.decorated import as_called
 from interlock.core.merge.meet.defined import Where, defined, member, type_at
 from interlock.core.merge.meet.sides import Tree
 
@@ -106,7 +107,8 @@ def _called(tree: Tree, state: _State, hops: int) -> _State | None:
         case _Symbol(path, symbol) if symbol.kind == "class":
             return _One((path, symbol.path))
         case _Symbol(path, symbol) if symbol.kind in {"function", "method"} and symbol.shape != "property":
-            return _Text(path, symbol.signature.result, symbol.owner) if symbol.signature is not None else None
+            seen = as_called(tree, (path, symbol))[1].signature
+            return _Text(path, seen.result, symbol.owner) if seen is not None else None
         case _Text(path, text, owner) if (inner := _arguments(text, {"Callable"})) is not None:
             return _Text(path, inner[-1], owner)
         case _:

@@ -66,6 +66,17 @@ def named(tree: Tree, of: Typed, hint: str, hops: int = 4) -> Where | None:
     return where
 
 
+def is_foreign(tree: Tree, of: Typed) -> bool:
+    """Whether a type that is called like one of the language itself is the project's own or a library's where it is written."""
+    path, text = of
+    outer, _, name = bare(text).rpartition(".")
+    facts = tree(path)
+    if facts is None or named(tree, of, path) is not None:
+        return True
+    brought = [outer] if outer else [each.module for each in facts.imports if each.name == name]
+    return family(facts) == "java" and not all(each.startswith("java.") for each in brought)
+
+
 def _head(tree: Tree, path: str, facts: FileFacts, source: str, head: str, hint: str) -> Typed | None:
     if head.startswith(":"):
         return path, head[1:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.bases import script_at
 from interlock.core.merge.meet.chains import chained, is_chain, member_of
+from interlock.core.merge.meet.decorated import as_called
 from interlock.core.merge.meet.defined import Where, defined, member
 from interlock.core.merge.meet.delta import NewUse
 from interlock.core.merge.meet.members import receivers
@@ -36,7 +37,7 @@ def meanings(tree: Tree, path: str, facts: FileFacts, use: Use, hint: str) -> li
         inner = member(tree, start, use.name, seen)
         if inner is not None and ("?", "") not in seen:
             found.append(inner)
-    return found
+    return [as_called(tree, each) for each in found] if python else found
 
 
 def _type_itself(tree: Tree, start: Where, use: Use) -> list[tuple[str, Symbol]]:

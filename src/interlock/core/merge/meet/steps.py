@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol, Use
-from interlock.core.merge.meet.chains import chained, is_chain, lacks_surely, named, typed
+from interlock.core.merge.meet.chains import Typed, chained, is_chain, is_foreign, lacks_surely, named, typed
 from interlock.core.merge.meet.containers import bare, plain
 from interlock.core.merge.meet.delta import Altered, Delta, NewUse
 from interlock.core.merge.meet.meaning import same_uses
@@ -141,13 +141,13 @@ def _alarm(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> Alarm:
     )
 
 
-def _taken_of_own(language: str, text: str, name: str) -> bool:
+def _taken_of_own(tree: Tree, language: str, found: Typed, name: str) -> bool:
     """Whether a type of the language itself is known to have no member of a name."""
-    text = plain(text)
+    text = plain(found[1])
     if language == "script":
         return text.endswith("[]") and name not in _ARRAY
     if language == "java" and bare(text).rpartition(".")[2] == "Optional":
-        return name not in _OPTIONAL
+        return name not in _OPTIONAL and not is_foreign(tree, found)
     return text in (_PLAIN_GO if language == "go" else _PLAIN_JAVA)
 
 
@@ -157,14 +157,19 @@ def _broken(tree: Tree, path: str, facts: FileFacts, use: Use, altered: Altered)
         return False
     where = named(tree, found, altered.path)
     if use.name == "=held":
-        wanted = next(each.partition(":")[2] for each in use.then if each.startswith("as:"))
-        outer = bare(found[1]).rpartition(".")[2]
-        if wanted == "[]":
-            return where is None and outer in _UNITERABLE
-        return where is None and outer in _HOLDERS and named(tree, (path, wanted), path) is not None
+        return where is None and not is_foreign(tree, found) and _holds_another(tree, path, use, found)
     if path.endswith("_test.go"):
         # Tests of a package may bring members of its types.
         return False
     if where is None:
-        return _taken_of_own(family(facts), found[1], use.name)
+        return _taken_of_own(tree, family(facts), found, use.name)
     return facts.language != "javascript" and lacks_surely(tree, where, use.name, altered.path)
+
+
+def _holds_another(tree: Tree, path: str, use: Use, found: Typed) -> bool:
+    """Whether what is held as one of a type, or gone through, is a type of the language around it, or one that no loop takes."""
+    wanted = next(each.partition(":")[2] for each in use.then if each.startswith("as:"))
+    outer = bare(found[1]).rpartition(".")[2]
+    if wanted == "[]":
+        return outer in _UNITERABLE
+    return outer in _HOLDERS and named(tree, (path, wanted), path) is not None

@@ -9,7 +9,8 @@ from interlock.core.merge.conflicts import Spot
 from interlock.core.merge.facts import FileFacts, Symbol, Use
 from interlock.core.merge.meet.bases import owes
 from interlock.core.merge.meet.calls import misfit
-from interlock.core.merge.meet.chains import is_held
+from interlock.core.merge.meet.chains import is_foreign, is_held
+from interlock.core.merge.meet.decorated import as_called
 from interlock.core.merge.meet.defined import Where, member, type_at
 from interlock.core.merge.meet.delta import Altered, Delta, NewUse
 from interlock.core.merge.meet.meaning import meanings, same_uses
@@ -95,7 +96,9 @@ def _of_use(breaker: Delta, user: Delta, altered: Altered, new: NewUse) -> list[
                 f"{breaker.name} lets {now.path} in {altered.path} give {now.signature.result or 'something else'} instead of"
                 f" {old.signature.result or 'what it was'}, and {user.name} {said(done)}"
             )
-            found.append(_alarm(breaker, user, altered, new, "return-type", why, _unsuitable(old.signature.result)))
+            found.append(
+                _alarm(breaker, user, altered, new, "return-type", why, _unsuitable(old.signature.result, altered.path))
+            )
     escaped = [each for each in now.raises if each not in old.raises and not covers(use.caught, each)]
     dropped = [each for each in old.raises if each not in now.raises and each in use.caught]
     if use.call and escaped and dropped:
@@ -148,12 +151,22 @@ def _unfit(_: Tree, symbol: Symbol, use: Use) -> bool:
     return bool(symbol.signature and use.call and bound and misfit(use.call, symbol.signature))
 
 
-def _unsuitable(old: str) -> Callable[[Tree, Symbol, Use], bool]:
-    def judge(_: Tree, symbol: Symbol, use: Use) -> bool:
+def _unsuitable(old: str, path: str) -> Callable[[Tree, Symbol, Use], bool]:
+    def judge(tree: Tree, symbol: Symbol, use: Use) -> bool:
         gives = use.call or _is_value(symbol)
-        return bool(symbol.signature and gives and unsuited(old, symbol.signature.result, use.then))
+        given = symbol.signature.result if symbol.signature else ""
+        return bool(gives and unsuited(old, given, use.then)) and not _foreign(tree, path, given)
 
     return judge
+
+
+def _foreign(tree: Tree, path: str, text: str) -> bool:
+    """Whether a result is only called like a type of the language; Go and scripts have no such names to take."""
+    facts = tree(path)
+    if facts is None or family(facts) != "python":
+        return facts is not None and family(facts) == "java" and is_foreign(tree, (path, text))
+    name = text.strip("'\"").partition("[")[0]
+    return name.replace(".", "").isidentifier() and type_at(tree, path, name) is not None
 
 
 def _escaping(path: str) -> Callable[[Tree, Symbol, Use], bool]:
@@ -242,8 +255,10 @@ def _override_alarm(breaker: Delta, user: Delta, altered: Altered, path: str, sy
             place = type_at(tree, path, base)
             found = member(tree, place, symbol.name, []) if place else None
             if found is not None and found[0] == altered.path and found[1].signature is not None:
-                taken = mine[0].signature
-                return taken.most is not None and not taken.any_name and taken.most < found[1].signature.required
+                taken, wanted = (as_called(tree, each)[1].signature for each in ((path, mine[0]), found))
+                if taken is None or wanted is None or taken.unsure or wanted.unsure:
+                    return False
+                return taken.most is not None and not taken.any_name and taken.most < wanted.required
         return False
 
     return Alarm(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from interlock.app.base import View, landed_slugs
-from interlock.app.leaving import leave, make_wait
+from interlock.app.train_exit import leave, make_wait
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import Job, State
 from interlock.core.merge.train import Member, TrainState

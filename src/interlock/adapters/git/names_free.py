@@ -9,10 +9,9 @@ from pathlib import Path
 
 from interlock.adapters.git import admin, intents
 from interlock.adapters.git.discover import BRANCHES, Found
-from interlock.adapters.git.errors import refused
 from interlock.adapters.git.mirror import TRACKED, Mirror
 from interlock.core.job.ids import branch_of
-from interlock.core.problems import Refused
+from interlock.core.problems import Refused, refused
 
 
 def check_free(mirror: Mirror, slug: str, path: Path) -> None:
@@ -76,5 +75,5 @@ def _taken(what: str, would_change: str, *holders: str) -> Refused:
         what,
         "A task gets a branch and a folder of its own, never somebody else's.",
         would_change,
-        *holders,
+        holders=holders,
     )

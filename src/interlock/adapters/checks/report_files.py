@@ -1,4 +1,4 @@
-"""Where the reports, pictures and documents of one check stand: removed before the run, read and kept after it; reading their shape is showing's."""
+"""Where the reports, pictures and documents of one check stand: removed before the run, read and kept after it; reading their shape is results'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composition root: from a folder to the bundle of ports; the only place that names adapters."""
+"""The composition root: from a folder to the bundle of ports; only this package names adapters, and the doctor's questions are beside it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from interlock.core.contract.levels import LEVELS
-from interlock.core.problems import BrokenRules, InterlockError, Misuse, Refusal, Refused
+from interlock.core.problems import BrokenRules, InterlockError, refused
 from interlock.ports.bundle import Ports
 
 if TYPE_CHECKING:
     from interlock.adapters.git.levels import LevelWorkspaces
     from interlock.adapters.git.repo import GitRepo
-    from interlock.app.doctor import Attack, Report
     from interlock.core.agent.usage import Price
-    from interlock.core.contract.card import Level
     from interlock.core.contract.policy import Policy
     from interlock.ports.agents import Agents
     from interlock.ports.bundle import Engine
-    from interlock.ports.checking import Checks
+    from interlock.ports.checking import Checks, TestSyntax
     from interlock.ports.contract import ContractFiles
     from interlock.ports.history import Signer
     from interlock.ports.isolation import Room
@@ -157,14 +154,13 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
     from interlock.adapters.secrets import ApprovedSecrets
     from interlock.adapters.signing import KeySigner
     from interlock.adapters.store import SqlStore
-    from interlock.adapters.tests_syntax.reader import SyntaxReader
     from interlock.host.sandbox.identity import default_user
     from interlock.host.state import keys_folder
 
     repo = GitRepo.open(path or Path.cwd())
     folder = repo.common_dir / "interlock"
     url = store_url(repo)
-    workspaces: LevelWorkspaces = _late(partial(_workspaces, repo))
+    workspaces: LevelWorkspaces = _late(partial(workspaces_of, repo))
     signer = KeySigner(keys_folder(), listed=partial(_listed_keys, repo))
 
     return Ports(
@@ -178,7 +174,7 @@ def open_ports(path: Path | None = None, *, narrate: Callable[[str], None] = lam
         agents=_late(_agents),
         prices=KnownPrices(partial(_own_prices, repo)),
         checks=_late(_checks),
-        syntax=SyntaxReader(),
+        syntax=_late(_syntax),
         commands=_late(_commands),
         services=_late(_services),
         browsers=ChromiumBrowsers(),
@@ -224,6 +220,12 @@ def _services() -> Services:
     return HostServices()
 
 
+def _syntax() -> TestSyntax:
+    from interlock.adapters.tests_syntax.reader import SyntaxReader
+
+    return SyntaxReader()
+
+
 def _own_prices(repo: GitRepo) -> Mapping[str, Price]:
     """The team's own prices, by the default branch as last fetched."""
     data = repo.read(repo.last_base().oid, POLICY_FILE)
@@ -242,7 +244,7 @@ def _listed_keys(repo: GitRepo) -> tuple[str, ...]:
     return policy.evidence.keys
 
 
-def _workspaces(repo: GitRepo) -> LevelWorkspaces:
+def workspaces_of(repo: GitRepo) -> LevelWorkspaces:
     """Trees at every level, which ask for the policy of a commit and have dependencies installed behind walls."""
     from interlock.adapters.git.levels import LevelWorkspaces
 
@@ -258,13 +260,11 @@ def _workspaces(repo: GitRepo) -> LevelWorkspaces:
         if done.code != 0:
             told = telling_lines(last_lines(log, _INSTALL_LINES)).splitlines()
             last = "\n".join((*told, *(line for line in done.tail.splitlines()[-1:] if line not in told)))
-            raise Refused(
-                Refusal(
-                    rule="sandbox",
-                    what=f"it {'ran into its limit' if done.timed_out else f'ended with {done.code}'}.\n{last}",
-                    why="A base is made whole or not at all.",
-                    would_change="What it needs of this machine is named under sandbox.tools, hosts under network.",
-                )
+            raise refused(
+                rule="sandbox",
+                what=f"it {'ran into its limit' if done.timed_out else f'ended with {done.code}'}.\n{last}",
+                why="A base is made whole or not at all.",
+                would_change="What it needs of this machine is named under sandbox.tools, hosts under network.",
             )
 
     return LevelWorkspaces(repo, policy=policy, install=install)
@@ -297,103 +297,7 @@ def open_engine(ports: Ports) -> Engine:
 
 def _preload() -> None:
     """Load what signs and what reads reports, which takes a while, before it is waited for."""
-    from interlock.adapters.checks import showing  # noqa: F401
+    from interlock.adapters.checks import results  # noqa: F401
     from interlock.adapters.signing import preload
 
     preload()
-
-
-def examine(path: Path | None = None) -> Report:
-    """The doctor's report on this machine and, where there is one, the repository around a folder."""
-    from interlock.adapters.git.probes import git_probes
-    from interlock.adapters.git.repo import GitRepo
-    from interlock.app.doctor import agent_probes, repository_probes
-    from interlock.app.doctor import examine as try_all
-    from interlock.host.probes import machine_probes
-
-    machine = (*machine_probes(), *git_probes())
-    try:
-        ports = open_ports(path)
-    except (Misuse, Refused) as fault:
-        outside = ("repository", True, partial(_raise, fault))
-        return try_all((*machine, outside), *_level_of_machine())
-    databases = ("databases", False, partial(_exposed, ports))
-    key = ("signing key", True, ports.signer.told)
-    return try_all(
-        (*machine, *repository_probes(ports), databases, key, *agent_probes(ports)),
-        *_level_here(GitRepo.open(path or Path.cwd())),
-    )
-
-
-def _exposed(ports: Ports) -> str:
-    """Databases of the team's servers that any role may enter, a task's too."""
-    from interlock.adapters.databases.kinds import exposed
-    from interlock.app.base import view_of
-
-    wanted = view_of(ports, ports.repo.last_base()).policy.databases
-    open_to_all = [
-        name for each in wanted if each.use == "postgres" for name in exposed(ports.databases["postgres"], each)
-    ]
-    if open_to_all:
-        raise InterlockError(
-            f"Any role may connect to {', '.join(open_to_all)}, the role of a task too.",
-            hint="REVOKE CONNECT ON DATABASE … FROM PUBLIC.",
-        )
-    return f"{len(wanted)} configured; none is open to every role."
-
-
-def attacks(say: Callable[[str], None] = lambda _: None) -> tuple[Attack, ...]:
-    """The ways out of a task, tried here and now at both levels; ``say`` is told what is being tried.
-
-    A level that cannot be had here is left out, with its reason told.
-    """
-    from interlock.adapters.git.vectors import vectors
-    from interlock.app.doctor import Attack
-    from interlock.host.sandbox.attacks import attacks as escapes
-
-    level, why = _level_of_machine()
-    levels: tuple[Level, ...] = ("sealed", "worktree") if level == "sealed" else ("worktree",)
-    if why:
-        say(why)
-    found = []
-    for each in levels:
-        say(f"{each}: ways out of the sandbox")
-        found += [Attack(name=a.name, level=each, blocked=_judged(each, a.blocked), why=a.why) for a in escapes(each)]
-        say(f"{each}: what git could be made to run")
-        found += [Attack(name=name, level=each, blocked=blocked, why=why) for name, blocked, why in vectors(each)]
-    return tuple(found)
-
-
-def _judged(level: Level, blocked: bool | None) -> bool | None:
-    """An attack that gets out is an escape only where the level promises walls; elsewhere it is not covered."""
-    return blocked if level == "sealed" or blocked else None
-
-
-def _level_of_machine() -> tuple[Level, str]:
-    """The level outside of any repository: what the sandbox alone says."""
-    from interlock.host.sandbox.identity import default_user
-    from interlock.host.sandbox.probe import probe
-
-    try:
-        found = probe(default_user())
-    except Refused as fault:
-        return "worktree", f"Not sealed: {fault.refusal.what} {fault.refusal.would_change}"
-    return ("sealed", "") if found.ok else ("worktree", f"Not sealed: {found.why} {found.fix}")
-
-
-def _level_here(repo: GitRepo) -> tuple[Level, str]:
-    """The level of new tasks of a repository, and why it is not a better one."""
-    workspaces = _workspaces(repo)
-    level = workspaces.level_for(None)
-    better = LEVELS[: LEVELS.index(level)]
-    reasons = [
-        f"Not {each}: {why}"
-        if (why := workspaces.why(each))
-        else f"{each} works, and INTERLOCK_ISOLATION keeps it lower"
-        for each in better
-    ]
-    return level, " ".join(reason if reason.endswith(".") else f"{reason}." for reason in reasons)
-
-
-def _raise(fault: InterlockError) -> str:
-    raise fault

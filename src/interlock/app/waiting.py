@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from interlock.app.leaving import dissolve
+from interlock.app.train_exit import dissolve
 from interlock.core.job.events import NewEvent
 from interlock.core.job.lifecycle import OPEN, IllegalTransition, State
 from interlock.core.problems import BadInput, BrokenRules, InterlockError, Refused, Stale
@@ -44,7 +44,7 @@ def or_wait(step: Step) -> Step:
                 if fault.passing and (subject.startswith(TRAINS) or isinstance(fault, BrokenRules)):
                     _passed(ports, subject, fault)
                 else:
-                    _wait(ports, subject, fault)
+                    _wait_or_pass(ports, subject, fault)
                 return {"waits": fault.code}
         return {"moved": True}
 
@@ -63,6 +63,16 @@ def _passed(ports: Ports, subject: str, fault: InterlockError) -> None:
         told += f" {fault.hint}"
     ports.narrate(f"{name} goes on later: {told} Nothing is put out; interlock run tries again.")
     _PASSED.setdefault(ports.store, {})[subject] = ports.clock.now()
+
+
+def _wait_or_pass(ports: Ports, subject: str, fault: InterlockError) -> None:
+    """Where this machine's key may write nothing, it leaves the job as it is: a listed one, or this one once it is listed, goes on."""
+    try:
+        _wait(ports, subject, fault)
+    except Refused as barred:
+        if barred.code != "evidence-key":
+            raise
+        _passed(ports, subject, barred)
 
 
 def _wait(ports: Ports, subject: str, fault: InterlockError) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from interlock.app.base import View, fresh_view
 from interlock.app.blame import never_run
 from interlock.app.cardjson import from_json
-from interlock.app.undoing import trailers
+from interlock.app.revert_effects import trailers
 from interlock.core.job.lifecycle import Job
-from interlock.core.problems import Refusal, Refused
+from interlock.core.problems import refused
 from interlock.ports.bundle import Ports
 from interlock.ports.repository import Author, Inverse, Landing, TextConflict
 
@@ -19,33 +19,27 @@ def inverse_of(ports: Ports, view: View, of: Job, actor: str, why: str) -> Inver
     author = Author(name=actor, email=f"{actor.strip('@') or 'owner'}@interlock.invalid")
     found = ports.repo.inverse(view.base.oid, of.id, message=message, author=author)
     if found is None:
-        raise Refused(
-            Refusal(
-                rule="not-landed",
-                what=f"No commit on {view.base.ref} carries the work of {of.slug} ({of.id}).",
-                why="What is not there cannot be taken back.",
-                would_change="Nothing: see git log on the default branch.",
-            )
+        raise refused(
+            rule="not-landed",
+            what=f"No commit on {view.base.ref} carries the work of {of.slug} ({of.id}).",
+            why="What is not there cannot be taken back.",
+            would_change="Nothing: see git log on the default branch.",
         )
     if isinstance(found, TextConflict):
-        raise Refused(
-            Refusal(
-                rule="text-conflict",
-                what=f"{of.slug} cannot be taken back by itself: later work changed the same lines of "
-                f"{', '.join(found.paths)}.{never_run(ports.repo.drivers(view.base.oid, found.paths))}",
-                why="Taking it back would take a part of that away too.",
-                would_change="Revert the later change first, or dispatch a card that removes it by hand.",
-                holders=found.paths,
-            )
+        raise refused(
+            rule="text-conflict",
+            what=f"{of.slug} cannot be taken back by itself: later work changed the same lines of "
+            f"{', '.join(found.paths)}.{never_run(ports.repo.drivers(view.base.oid, found.paths))}",
+            why="Taking it back would take a part of that away too.",
+            would_change="Revert the later change first, or dispatch a card that removes it by hand.",
+            holders=found.paths,
         )
     if not found.paths:
-        raise Refused(
-            Refusal(
-                rule="empty-diff",
-                what=f"Nothing of {of.slug} is left on {view.base.ref}.",
-                why="A revert that changes nothing is none.",
-                would_change="Nothing: it was taken back already.",
-            )
+        raise refused(
+            rule="empty-diff",
+            what=f"Nothing of {of.slug} is left on {view.base.ref}.",
+            why="A revert that changes nothing is none.",
+            would_change="Nothing: it was taken back already.",
         )
     return found
 
@@ -65,11 +59,9 @@ def bring_branch(ports: Ports, view: View, job: Job) -> None:
     if answer.state == "landed":
         fresh_view(ports)
         return
-    raise Refused(
-        Refusal(
-            rule="push-rejected",
-            what=f"The remote did not take {job.branch}: {answer.message or answer.state}.",
-            why="The train lands what stands on the remote.",
-            would_change="Mend it, then say the same again.",
-        )
+    raise refused(
+        rule="push-rejected",
+        what=f"The remote did not take {job.branch}: {answer.message or answer.state}.",
+        why="The train lands what stands on the remote.",
+        would_change="Mend it, then say the same again.",
     )

@@ -41,4 +41,4 @@ def words_of(pair: Mapping[str, Any]) -> str:
     """A suspected pair in words: symbol, file and line, and why."""
     where = f"{pair['path']}:{pair['line']}" if pair.get("line") else str(pair.get("path") or "")
     symbol = f"{pair['symbol']} in " if pair.get("symbol") else ""
-    return f"Suspected: {symbol}{where}: {pair.get('why') or pair.get('rule') or ''}".rstrip(": ")
+    return f"Suspected: {symbol}{where}: {pair.get('why') or pair.get('rule') or ''}".rstrip(":. ")

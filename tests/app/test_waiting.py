@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from interlock.app.or_wait import LOOKS, or_wait
+from interlock.app.waiting import LOOKS, or_wait
 from interlock.core.job.lifecycle import IllegalTransition
 from interlock.core.problems import Stale
 from interlock.ports.bundle import Ports

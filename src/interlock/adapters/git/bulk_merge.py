@@ -83,8 +83,16 @@ def _messages(tokens: Iterator[bytes]) -> Iterator[tuple[list[str], str, str]]:
 
 
 def _clashes(paths: Sequence[str], messages: Sequence[tuple[list[str], str, str]]) -> tuple[tuple[str, str, str], ...]:
-    """What git said, with the paths that it left unmerged and said nothing about."""
-    found = {(named[0], kind, text): None for named, kind, text in messages if named}
+    """What git said, with the paths that it left unmerged and said nothing about.
+
+    A file that it moved out of a folder's way is named last by its own name; of a submodule it says the same twice.
+    """
+    subs = {named[0] for named, kind, _ in messages if named and "(submodule" in kind}
+    found = {
+        (named[-1 if "(file/directory)" in kind else 0], kind, text): None
+        for named, kind, text in messages
+        if named and ("(submodule" in kind or named[0] not in subs)
+    }
     known = {path for named, _, _ in messages for path in named}
     found |= {(path, "CONFLICT (unmerged)", ""): None for path in paths if path not in known}
     return tuple(found)

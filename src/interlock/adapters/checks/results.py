@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interlock.adapters.checks import coverage, junit, migrations, numbers, openapi, pictures, said, sarif, tap
-from interlock.adapters.checks.asked import Asked
+from interlock.adapters.checks import coverage, junit, linter_output, migrations, numbers, openapi, pictures, sarif, tap
 from interlock.adapters.checks.faults import MOST_BYTES, BadReport, Missing
+from interlock.adapters.checks.report_files import Asked
 from interlock.core.contract.card import Check
 from interlock.core.gate.line_patterns import first_lines
 from interlock.core.gate.surfaces import makes_document
@@ -68,7 +68,7 @@ def surface_of(check: Check, asked: Asked, output: Output) -> Surface | None:
                 raise Named(wanted.path, fault) from fault
     values |= _lines(check, output)
     if check.kind in ("lint", "types") and "findings" not in values:
-        found = said.findings(_text(output.log).splitlines(), tree=output.tree, shown=bool(check.expects))
+        found = linter_output.findings(_text(output.log).splitlines(), tree=output.tree, shown=bool(check.expects))
         values["findings"] = found
     if check.pictures:
         values["shots"] = _shots(check, asked, output)

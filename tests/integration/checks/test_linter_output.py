@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.adapters.checks import said, sarif
+from interlock.adapters.checks import linter_output, sarif
 from interlock.adapters.checks.faults import BadReport
 
 BIN = Path(sys.executable).parent
@@ -30,7 +30,7 @@ BIN = Path(sys.executable).parent
     ],
 )
 def test_lines_of_known_shapes(line: str, expected: tuple[object, ...]) -> None:
-    (found,) = said.findings([line])
+    (found,) = linter_output.findings([line])
     assert (found.rule, found.file, found.line, found.text, found.level) == expected
 
 
@@ -48,11 +48,11 @@ def test_lines_of_known_shapes(line: str, expected: tuple[object, ...]) -> None:
 )
 def test_output_that_shows_nothing_is_no_proof(lines: list[str]) -> None:
     with pytest.raises(BadReport):
-        said.findings(lines)
+        linter_output.findings(lines)
 
 
 def test_a_silent_tool_passes_by_a_line_that_the_check_asks_for() -> None:
-    assert said.findings(["Files: 12"], shown=True) == ()
+    assert linter_output.findings(["Files: 12"], shown=True) == ()
 
 
 @pytest.mark.parametrize("tool", ["ruff", "mypy"])
@@ -64,11 +64,11 @@ def test_what_the_real_tools_write(tool: str, tmp_path: Path) -> None:
     asks = {"ruff": ["check", "--output-format=concise", "--isolated", "--no-cache"], "mypy": ["--cache-dir=/dev/null"]}
     done = subprocess.run([program, *asks[tool], "a.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    found = said.findings(done.stdout.splitlines(), tree=tmp_path)
+    found = linter_output.findings(done.stdout.splitlines(), tree=tmp_path)
     assert [(each.file, each.rule) for each in found] == [("a.py", {"ruff": "F401", "mypy": "assignment"}[tool])]
     (tmp_path / "a.py").write_text("x = 1\n")
     done = subprocess.run([program, *asks[tool], "a.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert said.findings(done.stdout.splitlines()) == ()
+    assert linter_output.findings(done.stdout.splitlines()) == ()
 
 
 def test_real_sarif(tmp_path: Path) -> None:
