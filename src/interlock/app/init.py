@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from interlock.app.base import CAPS_FILE, POLICY_FILE
 from interlock.app.forge_files import to_require, workflow
 from interlock.app.init_checkers import checkers, proposed
 from interlock.core.contract.policy import Policy
 from interlock.core.gate.branch_rules import WORKFLOW
 from interlock.core.gate.codeowners import PLACES, entries, is_owner, missing
-from interlock.core.problems import Misuse
+from interlock.core.problems import BadInput, Misuse
 from interlock.ports.contract import ContractFiles
 from interlock.ports.repository import Repo
 
@@ -122,11 +123,12 @@ def propose(
     """All that is missing in the repository around ``repo``; nothing that is there is touched.
 
     ``finds`` tells whether a task of this machine finds a program on its PATH.
-    Raises Misuse for an owner that no forge would take.
+    Raises Misuse for an owner that no forge would take, BadInput where the rules that stand there cannot be read.
     """
     top = repo.at_hand
+    standing = _standing(top, reader)
     found = detect(frozenset(path.name for path in top.iterdir()), finds)
-    wanted = {"interlock.yaml": _policy(found, proposed(checkers(top), finds)), "tasks/caps.txt": CAPS}
+    wanted = {POLICY_FILE: _policy(found, proposed(checkers(top), finds)), CAPS_FILE: CAPS}
     use = _forge(repo, top) if forge == "auto" else forge
     wrong = [owner for owner in owners if not is_owner(owner)]
     if wrong:
@@ -138,10 +140,10 @@ def propose(
     if use == "github":
         wanted[WORKFLOW] = workflow(install)
         if owners:
-            wanted |= _code_owners(top, _protected(top, reader), owners, add)
+            wanted |= _code_owners(top, standing.protected_paths, owners, add)
     files = {path: text for path, text in wanted.items() if not (top / path).exists()}
     require = to_require(owners, "the default branch") if use == "github" and (files or add or owners) else ()
-    absent = found.absent if "interlock.yaml" in files else None
+    absent = found.absent if POLICY_FILE in files else None
     return Proposal(top=top, files=files, check=found.check, forge=use, add=add, require=require, absent=absent)
 
 
@@ -151,11 +153,17 @@ def _forge(repo: Repo, top: Path) -> str:
     return "github" if host[1] or (top / ".github").is_dir() else "none"
 
 
-def _protected(top: Path, reader: ContractFiles) -> tuple[str, ...]:
-    path = top / "interlock.yaml"
-    if not path.is_file():
-        return Policy().protected_paths
-    return reader.policy(path.read_bytes(), "interlock.yaml")[0].protected_paths
+def _standing(top: Path, reader: ContractFiles) -> Policy:
+    """The policy that stands there, or the defaults.  Raises BadInput where it, or the caps beside it, cannot be read."""
+    texts = {path: (top / path).read_bytes() for path in (POLICY_FILE, CAPS_FILE) if (top / path).is_file()}
+    policy, problems = (
+        reader.policy(texts.get(POLICY_FILE, b""), POLICY_FILE) if POLICY_FILE in texts else (Policy(), ())
+    )
+    if CAPS_FILE in texts:
+        problems = (*problems, *reader.caps(texts[CAPS_FILE], CAPS_FILE)[1])
+    if problems:
+        raise BadInput(problems)
+    return policy
 
 
 def _code_owners(
