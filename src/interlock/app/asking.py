@@ -87,6 +87,11 @@ def options_of(slug: str, rule: str, detail: Mapping[str, Any]) -> tuple[Option,
     return (close, *found) if rule in LOOP_IDLE else (*found, close)
 
 
+def sign_off_command(owner: str, number: int | None = None) -> str:
+    """What an owner types; the login's own name is seldom the one that the card has."""
+    return f"interlock sign-off --as {shlex.quote(owner)}" + (f" --train {number}" if number is not None else "")
+
+
 def permission_options(slug: str, asked: Asked) -> tuple[Option, ...]:
     """What may be answered to an agent that waits for a permission: no, and what it offers, what allows most last."""
     chosen = f"interlock decide {slug} --request={shlex.quote(asked.id)}"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlock.app.base import POLICY_FILE
-from interlock.app.cards import FOLDER, CardReport, check_cards, read_set, slug_of
+from interlock.app.card_paths import FOLDER, slug_of
+from interlock.app.cards import CardReport, check_cards, read_set
 from interlock.core.problems import InterlockError, Problem
 
 if TYPE_CHECKING:  # verbs that must start at once import this

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from interlock.app.card_paths import FOLDER, SUFFIX
 from interlock.core.contract.batch import Batch, check_batch, find_cycles
 from interlock.core.contract.ground import Ground, ground_of
 from interlock.core.contract.paths import explain
@@ -21,8 +22,6 @@ if TYPE_CHECKING:  # verbs that must start at once import this
     from interlock.core.contract.overlap import Overlap
     from interlock.core.contract.policy import Policy
 
-FOLDER = "tasks"
-SUFFIX = ".yaml"
 _LONGEST = 60  # beyond any slug, and in bytes within any name of a file
 
 
@@ -72,14 +71,6 @@ class CardReport:
             "skipped": list(self.skipped),
             "abandoned": list(self.abandoned),
         }
-
-
-def slug_of(path: str) -> str | None:
-    """The slug of a card's path, or None when the path is no card's."""
-    folder, _, name = path.rpartition("/")
-    if folder != FOLDER or not name.endswith(SUFFIX) or name == SUFFIX:
-        return None
-    return name.removesuffix(SUFFIX)
 
 
 def read_set(files: ContractFiles, read: Callable[[str], bytes | None], names: Iterable[str]) -> tuple[CardFile, ...]:

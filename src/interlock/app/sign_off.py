@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
+from interlock.app.asking import sign_off_command
 from interlock.app.base import fresh_view, last_view
 from interlock.app.landing import LANDING, has_landed, unproven
 from interlock.app.train_exit import dissolve, leave
@@ -12,11 +12,6 @@ from interlock.core.job.events import NewEvent
 from interlock.core.merge.train import TrainState
 from interlock.core.problems import Misuse, Refusal, Refused, refused
 from interlock.ports.bundle import Ports
-
-
-def command(owner: str, number: int | None = None) -> str:
-    """What an owner types; the login's own name is seldom the one that the card has."""
-    return f"interlock sign-off --as {shlex.quote(owner)}" + (f" --train {number}" if number is not None else "")
 
 
 def asked(ports: Ports, number: int | None = None) -> tuple[TrainState, ...]:
@@ -74,7 +69,7 @@ def _not_asked(ports: Ports, actor: str, waiting: tuple[TrainState, ...], number
         rule="sign-off",
         what=f"{actor} is not asked to sign off train {numbers}.",
         why="Each integration owner of its members approves the combined result, once.",
-        would_change=f"Sign as one of them: {command(missing[0])}." if missing else "It is signed.",
+        would_change=f"Sign as one of them: {sign_off_command(missing[0])}." if missing else "It is signed.",
         holders=missing,
     )
 

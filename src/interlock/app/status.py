@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.app.asking import kind_of, options_of, permission_options
+from interlock.app.asking import kind_of, options_of, permission_options, sign_off_command
 from interlock.app.base import last_view
-from interlock.app.cards import FOLDER, slug_of
+from interlock.app.card_paths import FOLDER, slug_of
 from interlock.app.clones import is_elsewhere, kept_there
 from interlock.app.lost_landings import question, rewound
 from interlock.app.raise_to import detail_of
 from interlock.app.running_services import ended
-from interlock.app.sign_off import command as sign_off_command
 from interlock.app.train_show import look_at, stall_text, stalled, whys
 from interlock.core.agent.seen import Asked
 from interlock.core.job.lifecycle import OPEN, Job, State

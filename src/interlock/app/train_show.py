@@ -8,7 +8,7 @@ from interlock.app.base import last_view
 from interlock.app.lost_landings import rewound, told
 from interlock.app.members import depends_on
 from interlock.core.contract.policy import Train
-from interlock.core.gate.worth_a_look import to_look_at
+from interlock.core.gate.looks import to_look_at
 from interlock.core.merge.train import Member, TrainState
 from interlock.core.merge.waits import Stall, reasons, stall
 from interlock.core.problems import InterlockError

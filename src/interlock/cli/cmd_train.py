@@ -18,7 +18,7 @@ def command() -> None:
 @verb
 def show(face: Face) -> int:
     """Show the open trains, who is tested with whom and why each waits, flaky tests, and what has landed."""
-    from interlock.app.sign_off import command as sign_off
+    from interlock.app.asking import sign_off_command as sign_off
     from interlock.app.train_show import trains_json
     from interlock.wiring import open_ports
 

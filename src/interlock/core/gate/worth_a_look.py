@@ -11,6 +11,7 @@ from interlock.core.counting import count
 from interlock.core.gate.beside_tests import beside_tests
 from interlock.core.gate.changes import Change
 from interlock.core.gate.fixed_answers import fixed_answers
+from interlock.core.gate.looks import RUN
 from interlock.core.gate.packages_taken import packages_taken
 from interlock.core.gate.paired import pair
 from interlock.core.gate.renamed import follow
@@ -19,10 +20,8 @@ from interlock.core.gate.silenced import lines_silenced
 from interlock.core.gate.soft_questions import soft_questions
 from interlock.core.gate.test_code import Side, TestCode, is_test_side
 from interlock.core.gate.test_data import is_gone_through, is_of_tests, sizes
-from interlock.core.job.evidence import CheckRun, Evidence, Verdict
+from interlock.core.job.evidence import CheckRun, Verdict
 
-RUN: Final = "what to look at"
-"""The name of this judgement among the checks."""
 _MOST: Final = 20
 
 
@@ -42,11 +41,6 @@ def worth_a_look(base: Side, head: Side, changes: Sequence[Change], both: Both, 
     more = [f"And {len(found) - _MOST} more."] if len(found) > _MOST else []
     run = CheckRun(run=RUN, exit_code=None, seconds=0.0, log="", tail="")
     return Verdict(run=run, state="passed", notes=(*found[:_MOST], *more))
-
-
-def to_look_at(evidence: Evidence) -> tuple[str, ...]:
-    """What of a job's evidence an owner should look at."""
-    return tuple(note for verdict in evidence.verdicts if verdict.run.run == RUN for note in verdict.notes)
 
 
 def _expected(base: Side, head: Side) -> Iterator[str]:
